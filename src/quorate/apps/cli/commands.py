@@ -1,0 +1,300 @@
+"""The verbs: each reads its files, calls a method and returns an exit code.  No verb computes anything itself."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from quorate.apps.cli import reports
+from quorate.apps.cli.reports import FileReport, Report
+from quorate.lang import Loaded, load
+from quorate.lang.diagnostics import Diagnostic, LanguageError, explain
+from quorate.models.relational import RelationalModel
+from quorate.proof.verdicts import Result
+
+
+class UsageError(Exception):
+    """The command cannot be carried out as given; the message says why and what to do."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out one command."""
+    verbs: dict[str, Callable[[argparse.Namespace], int]] = {
+        "parse": parse,
+        "induct": induct,
+        "check": check,
+        "recheck": recheck,
+        "trace": trace,
+        "explain": explain_code,
+    }
+    try:
+        return verbs[arguments.verb](arguments)
+    except LanguageError as problem:
+        _print_diagnostics(problem.diagnostics, arguments)
+        return 2
+    except UsageError as problem:
+        print(f"quorate {arguments.verb}: {problem}", file=sys.stderr)
+        return 2
+
+
+def _print_diagnostics(found: Sequence[Diagnostic], arguments: argparse.Namespace) -> None:
+    output_format = getattr(arguments, "output_format", "text")
+    stream = sys.stderr if output_format == "text" else sys.stdout
+    print(reports.diagnostics(found, output_format), file=stream)
+    errors = sum(item.severity == "error" for item in found)
+    if output_format == "text":
+        print(f"\n{errors} error{'s' * (errors != 1)}; `quorate explain CODE` says more about each", file=stream)
+
+
+def _load_all(paths: Sequence[str], language: Any) -> list[Loaded]:
+    """Read every file; the diagnostics of all faulty ones are raised together."""
+    loaded: list[Loaded] = []
+    found: list[Diagnostic] = []
+    for path in paths:
+        try:
+            loaded.append(load(path, language))
+        except LanguageError as problem:
+            found += problem.diagnostics
+    if found:
+        raise LanguageError(tuple(found))
+    return loaded
+
+
+class _Progress:
+    """A line on standard error that is overwritten; silent when nobody watches."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.active = not arguments.quiet and sys.stderr.isatty()
+        self.shown_at = 0.0
+
+    def __call__(self, text: str) -> None:
+        if self.active and time.monotonic() - self.shown_at > 0.1:
+            self.shown_at = time.monotonic()
+            print(f"\r\x1b[K{text[:100]}", end="", file=sys.stderr, flush=True)
+
+    def done(self) -> None:
+        if self.active:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _limits(arguments: argparse.Namespace) -> Any:
+    from quorate.engines.smt.session import Limits
+
+    return Limits(arguments.timeout, arguments.memory, arguments.jobs, arguments.seed, arguments.dump_smt)
+
+
+def _config(arguments: argparse.Namespace) -> dict[str, Any]:
+    skipped = ("verb", "files", "output_format", "quiet")
+    return {name: value for name, value in sorted(vars(arguments).items()) if name not in skipped}
+
+
+def _finish(
+    arguments: argparse.Namespace, files: Sequence[FileReport], loaded: Sequence[Loaded], started: float
+) -> int:
+    warnings = tuple(warning for item in loaded for warning in item.warnings)
+    report = Report(arguments.verb, _config(arguments), tuple(files), warnings, time.monotonic() - started)
+    print(reports.render(report, arguments.output_format))
+    return report.exit_code
+
+
+def _file_report(
+    model: RelationalModel, verb: str, results: Sequence[Result], details: Sequence[str], saved: dict[str, str]
+) -> FileReport:
+    assert model.source is not None
+    expected = tuple(reports.expected_verdict(model, verb, result) for result in results)
+    return FileReport(model.source.path, model.source.sha256, tuple(results), expected, tuple(details), saved)
+
+
+def _evidence_text(model: RelationalModel, results: Sequence[Result]) -> list[str]:
+    from quorate.proof.show import show_trace
+
+    shown = []
+    for result in results:
+        if result.evidence is not None and result.verdict in ("violated", "not-inductive"):
+            shown.append(f"{result.property}: {result.verdict}\n{show_trace(model, result.evidence).rstrip()}")
+    return shown
+
+
+def _save_first_trace(model: RelationalModel, results: Sequence[Result], path: str | None) -> dict[str, str]:
+    from quorate.proof.itf import save, to_itf
+
+    shown = [result for result in results if result.evidence and result.verdict in ("violated", "not-inductive")]
+    if path is None or not shown or shown[0].evidence is None:
+        return {}
+    document = to_itf(model, shown[0].evidence)
+    _writing(path, lambda: save(path, document))
+    return {f"trace:{shown[0].property}": path}
+
+
+def _writing(path: str, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError as problem:
+        raise UsageError(f"cannot write {path}: {problem.strerror}") from None
+
+
+# -- verbs ---------------------------------------------------------------------------------------------------------
+
+
+def parse(arguments: argparse.Namespace) -> int:
+    """Syntax and types; sizes; is every query decidable?"""
+    from quorate.apps.cli.summary import model_json, print_model, summary
+
+    loaded = _load_all(arguments.files, arguments.lang)
+    if arguments.to == "json" or (arguments.to is None and arguments.output_format == "json"):
+        import json
+
+        documents = [model_json(item.model, item.warnings) for item in loaded]
+        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2, ensure_ascii=False))
+        return 0
+    for item in loaded:
+        if arguments.to:
+            print(print_model(item.model, arguments.to))
+        elif arguments.output_format == "text":
+            print("\n".join([*(warning.render() for warning in item.warnings), summary(item.model)]))
+        elif item.warnings:
+            print(reports.diagnostics(item.warnings, arguments.output_format))
+    return 0
+
+
+def induct(arguments: argparse.Namespace) -> int:
+    """Are the safety property and the invariants in the file inductive, for all sizes?"""
+    from quorate.methods.induction.induct import Search, certificate
+    from quorate.methods.induction.induct import induct as decide
+
+    started = time.monotonic()
+    loaded = _load_all(arguments.files, arguments.lang)
+    if arguments.certificate and len(loaded) > 1:
+        raise UsageError("--certificate needs a single FILE")
+    files = []
+    for item in loaded:
+        progress = _Progress(arguments)
+        outcome = decide(item.model, _limits(arguments), Search(arguments.search_depth), progress)
+        progress.done()
+        details = _evidence_text(item.model, outcome.results)
+        saved = _save_first_trace(item.model, outcome.results, arguments.trace)
+        details += [f"trace saved to {path}" for path in saved.values()]
+        found = certificate(outcome)
+        if found is not None:
+            details.insert(0, _proof_line(outcome))
+            if arguments.certificate:
+                _write_certificate(arguments.certificate, found)
+                saved["certificate"] = arguments.certificate
+                details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
+        files.append(_file_report(item.model, "induct", outcome.results, details, saved))
+    return _finish(arguments, files, loaded, started)
+
+
+def _write_certificate(path: str, found: Any) -> None:
+    from quorate.proof.certificates import save
+
+    _writing(path, lambda: save(path, found))
+
+
+def _proof_line(outcome: Any) -> str:
+    count = len(outcome.answers)
+    return f"proved for all sizes: {count} obligation{'s' * (count != 1)} discharged"
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Is a property violated within k steps?"""
+    from quorate.methods.induction.bounded import check as search
+    from quorate.methods.induction.bounded import check_traces
+
+    started = time.monotonic()
+    loaded = _load_all(arguments.files, arguments.lang)
+    files = []
+    for item in loaded:
+        progress = _Progress(arguments)
+        sizes = _sizes(item.model, arguments.size)
+        results = search(item.model, arguments.depth, _limits(arguments), sizes, progress)
+        if not arguments.no_queries:
+            results += check_traces(item.model, _limits(arguments), sizes, progress)
+        progress.done()
+        details = _evidence_text(item.model, [result for result in results if result.kind == "safety"])
+        saved = _save_first_trace(item.model, results, arguments.trace)
+        details += [f"trace saved to {path}" for path in saved.values()]
+        files.append(_file_report(item.model, "check", results, details, saved))
+    return _finish(arguments, files, loaded, started)
+
+
+def _sizes(model: RelationalModel, text: str | None) -> dict[Any, int] | None:
+    """`node=3,value=2` as sizes of the model's sorts; every uninterpreted sort needs one."""
+    if text is None:
+        return None
+    sorts = {sort.name: sort for sort in model.sorts if sort.uninterpreted}
+    sizes: dict[Any, int] = {}
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        if name.strip() not in sorts:
+            raise UsageError(f"--size: there is no sort {name.strip()!r}; the sorts are {', '.join(sorts)}")
+        if not number.strip().isdigit() or int(number) == 0:
+            raise UsageError(f"--size: {part!r} is not of the form SORT=N with N from 1 up")
+        sizes[sorts[name.strip()]] = int(number)
+    missing = [name for name, sort in sorts.items() if sort not in sizes]
+    if missing:
+        raise UsageError(f"--size: no size is given for {', '.join(missing)}")
+    return sizes
+
+
+def recheck(arguments: argparse.Namespace) -> int:
+    """Re-establish a certificate with the independent checker."""
+    from quorate.apps.cli.rechecking import run as run_recheck
+
+    return run_recheck(arguments)
+
+
+def trace(arguments: argparse.Namespace) -> int:
+    """Show, replay, minimise, evaluate an expression over, or draw a saved trace."""
+    from quorate.proof import itf
+    from quorate.proof.evaluate import show_values
+    from quorate.proof.show import show_sequence, show_trace
+    from quorate.proof.traces import ReplayError, replay
+
+    model = load(arguments.protocol).model
+    try:
+        found = itf.from_itf(model, itf.load(arguments.trace))
+        if arguments.action == "replay":
+            replay(model, found)
+            claim = f" and violates {found.violated}" if found.violated else ""
+            print(f"{arguments.trace}: {len(found.steps)} steps replay{claim}")
+            return 0
+        replay(model, found)
+    except itf.TraceFormatError as problem:
+        raise UsageError(f"{arguments.trace}: {problem}") from None
+    except ReplayError as problem:
+        print(f"{arguments.trace}: the trace does not replay: {problem}", file=sys.stderr)
+        return 1
+    if arguments.action == "show":
+        print(show_trace(model, found), end="")
+    elif arguments.action == "sequence":
+        lane = next((sort for sort in model.sorts if sort.name == arguments.lane), None)
+        if arguments.lane and lane is None:
+            raise UsageError(f"--lane: there is no sort {arguments.lane!r}")
+        print(show_sequence(model, found, lane), end="")
+    elif arguments.action == "eval":
+        if arguments.expression is None:
+            raise UsageError("eval needs an expression: quorate trace eval TRACE FILE 'EXPR'")
+        print(show_values(model, found, arguments.expression), end="")
+    else:
+        from quorate.methods.minimise import minimise
+
+        if found.kind != "run" or found.violated is None:
+            raise UsageError("only runs that violate a property can be minimised")
+        smaller = minimise(model, found)
+        if arguments.output:
+            _writing(arguments.output, lambda: itf.save(arguments.output, itf.to_itf(model, smaller)))
+        print(show_trace(model, smaller), end="")
+    return 0
+
+
+def explain_code(arguments: argparse.Namespace) -> int:
+    """What a diagnostic code means."""
+    text = explain(arguments.code)
+    if text is None:
+        raise UsageError(f"there is no diagnostic {arguments.code!r}; codes look like Q0201")
+    print(text)
+    return 0

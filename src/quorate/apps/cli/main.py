@@ -1,0 +1,167 @@
+"""The command line: `quorate VERB FILE… [options]`.
+
+This module only reads arguments, so that `quorate --help` costs next to nothing; the verbs live in `commands`, what they
+print in `reports`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from quorate import __version__
+
+EPILOG = """\
+exit codes: 0 every property has its expected verdict; 1 some property does not; 2 usage, parse, type or internal error;
+3 inconclusive; 130 interrupted.  `quorate VERB --help` lists the options of a verb."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="quorate",
+        description="Proves distributed protocols correct for any number of nodes, or shows exactly how they break.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"quorate {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    parse = verbs.add_parser("parse", help="syntax, types, and whether every query is decidable")
+    _files(parse)
+    parse.add_argument("--to", choices=("ivy", "pyv", "json"), help="print the protocol in another language")
+    _output(parse)
+
+    induct = verbs.add_parser("induct", help="are the safety property and the invariants in the file inductive?")
+    _files(induct)
+    induct.add_argument("--certificate", metavar="FILE", help="write a certificate if all safety properties are proved")
+    induct.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
+    induct.add_argument(
+        "--search-depth", type=_natural, default=6, metavar="K", help="steps to look for a real violation (default: 6)"
+    )
+    _output(induct)
+    _limits(induct)
+
+    check = verbs.add_parser("check", help="bounded model checking: is a property violated within k steps?")
+    _files(check)
+    check.add_argument("--depth", type=_natural, required=True, metavar="K", help="longest run to look at, in steps")
+    check.add_argument("--size", metavar="SORT=N,…", help="fix the sizes of the sorts (default: all sizes)")
+    check.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
+    check.add_argument("--no-queries", action="store_true", help="leave out the file's own `sat trace` queries")
+    _output(check)
+    _limits(check)
+
+    recheck = verbs.add_parser("recheck", help="re-establish a certificate with the independent checker, both solvers")
+    recheck.add_argument("certificate", metavar="CERTIFICATE")
+    recheck.add_argument("protocol", metavar="FILE", nargs="?", help="the protocol (default: beside the certificate)")
+    recheck.add_argument("--proofs", metavar="DIR", help="store cvc5's proof of every obligation in this folder")
+    _output(recheck)
+    _limits(recheck)
+
+    trace = verbs.add_parser(
+        "trace", help="show, replay, minimise, evaluate an expression over, or convert a saved trace"
+    )
+    trace.add_argument("action", choices=("show", "replay", "minimise", "eval", "sequence"))
+    trace.add_argument("trace", metavar="TRACE", help="an ITF file (*.itf.json)")
+    trace.add_argument("protocol", metavar="FILE", help="the protocol it belongs to")
+    trace.add_argument("expression", metavar="EXPR", nargs="?", help="with `eval`: a formula or term over a state")
+    trace.add_argument("--lane", metavar="SORT", help="with `sequence`: the sort that stands for nodes")
+    trace.add_argument("--output", metavar="FILE", help="with `minimise`: where to save the result")
+    _output(trace)
+
+    explain = verbs.add_parser("explain", help="what a diagnostic code means")
+    explain.add_argument("code", metavar="CODE")
+    return parser
+
+
+def _files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a protocol (.ivy, .pyv)")
+    parser.add_argument(
+        "--lang", choices=("ivy", "pyv"), help="the language (default: from the extension or first line)"
+    )
+
+
+def _output(parser: argparse.ArgumentParser) -> None:
+    formats = ("text", "json", "junit", "sarif", "github")
+    parser.add_argument("--output-format", choices=formats, default="text", help="how to report (default: text)")
+    parser.add_argument(
+        "--json", action="store_const", const="json", dest="output_format", help="short for --output-format json"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def _limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="S", help="wall-clock seconds per query (default: 60)"
+    )
+    parser.add_argument(
+        "--memory", type=_positive, default=4096, metavar="MB", help="memory per process (default: 4096)"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=_positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes at once (default: all cores)",
+    )
+    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="random seed of the solvers (default: 0)")
+    parser.add_argument("--dump-smt", metavar="DIR", help="write every query as an SMT-LIB file into this folder")
+
+
+def _natural(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if _natural(text) == 0:
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e7:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return value
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = build_parser().parse_args(argv)
+    sys.setrecursionlimit(20_000)
+    try:
+        from quorate.apps.cli import commands
+
+        return commands.run(arguments)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as problem:
+        if os.environ.get("QUORATE_DEBUG"):
+            raise
+        print(_bug_report(problem), file=sys.stderr)
+        return 2
+
+
+def _bug_report(problem: Exception) -> str:
+    import platform
+
+    return (
+        f"internal error: {type(problem).__name__}: {problem}\n"
+        f"  This is a bug in Quorate. Please report it with the protocol and this line:\n"
+        f"  quorate {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+        f"  Set QUORATE_DEBUG=1 to see where it happened."
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,89 @@
+"""`quorate recheck`: one line per obligation, accepted only if both solvers agree on every one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from quorate.lang import load
+from quorate.proof.certificates import CertificateError, write_atomically
+from quorate.proof.certificates import load as load_certificate
+from quorate.proof.checker import Outcome, recheck
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit 0 if accepted, 1 if rejected, 3 if a solver gave no answer, 2 if the files cannot be used."""
+    try:
+        certificate = load_certificate(arguments.certificate)
+        path = arguments.protocol or str(Path(arguments.certificate).parent / Path(certificate.protocol).name)
+        model = load(path).model
+        outcomes = []
+        for outcome in recheck(
+            model, certificate, arguments.timeout, arguments.memory, arguments.jobs, bool(arguments.proofs)
+        ):
+            outcomes.append(outcome)
+            if arguments.output_format == "text":
+                print(_line(outcome), flush=True)
+            if arguments.proofs:
+                _store(arguments.proofs, len(outcomes), outcome)
+    except CertificateError as problem:
+        print(
+            _document(arguments, "rejected", str(problem), [])
+            if arguments.output_format == "json"
+            else f"rejected: {problem}"
+        )
+        return 1
+    accepted = sum(outcome.accepted for outcome in outcomes)
+    if accepted == len(outcomes):
+        verdict, code = "accepted", 0
+        reason = (
+            f"z3 and cvc5 discharge all {accepted} obligations; {', '.join(certificate.safety)} holds for all sizes"
+        )
+    elif any(outcome.refuted for outcome in outcomes):
+        verdict, code, reason = "rejected", 1, f"{len(outcomes) - accepted} of {len(outcomes)} obligations do not hold"
+    else:
+        verdict, code = "undecided", 3
+        reason = (
+            f"{len(outcomes) - accepted} of {len(outcomes)} obligations had no answer in time; try a larger --timeout"
+        )
+    if arguments.output_format == "json":
+        print(_document(arguments, verdict, reason, outcomes))
+    else:
+        print(f"{verdict}: {reason}")
+    return code
+
+
+def _line(outcome: Outcome) -> str:
+    mark = "✓" if outcome.accepted else "✗" if outcome.refuted else "?"
+    replies = ", ".join(
+        f"{reply.backend} {reply.status}{f' ({reply.reason})' if reply.reason else ''}" for reply in outcome.replies
+    )
+    return f"  {mark} {outcome.obligation.name}: {replies}"
+
+
+def _document(arguments: argparse.Namespace, verdict: str, reason: str, outcomes: list[Outcome]) -> str:
+    rows: list[dict[str, Any]] = [
+        {
+            "obligation": outcome.obligation.name,
+            "accepted": outcome.accepted,
+            "replies": {reply.backend: reply.status for reply in outcome.replies},
+        }
+        for outcome in outcomes
+    ]
+    document = {"certificate": arguments.certificate, "verdict": verdict, "reason": reason, "obligations": rows}
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _store(folder: str, number: int, outcome: Outcome) -> None:
+    """Save cvc5's proof of an obligation; say so if it has steps that cvc5 does not justify."""
+    proof = next((reply.proof for reply in outcome.replies if reply.proof), "")
+    if not proof:
+        return
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in outcome.obligation.name)[:80]
+    write_atomically(Path(folder) / f"{number:03d}-{safe}.cpc", proof)
+    if ":rule trust" in proof or "(trust" in proof:
+        print(f"    the proof of {outcome.obligation.name} has steps that cvc5 does not justify", file=sys.stderr)

@@ -1,0 +1,267 @@
+"""What the verbs print: one report, many renderings (text, JSON, JUnit, SARIF, GitHub annotations)."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree import ElementTree
+
+from quorate import __version__
+from quorate.lang.diagnostics import Diagnostic
+from quorate.models.relational import RelationalModel
+from quorate.models.source import Span
+from quorate.proof.verdicts import Result, Verdict, worst
+
+MARKS: dict[Verdict, str] = {"proved": "✓", "violated": "✗", "not-inductive": "✗", "unknown": "?"}
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """The results about one file, with what the file expected of each."""
+
+    path: str
+    sha256: str
+    results: tuple[Result, ...]
+    expected: tuple[Verdict, ...]
+    details: tuple[str, ...] = ()
+    """What people read below the results: traces and where things were saved."""
+    saved: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Report:
+    """One run of a verb over some files."""
+
+    command: str
+    config: Mapping[str, Any]
+    files: tuple[FileReport, ...]
+    warnings: tuple[Diagnostic, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        return worst([result.verdict for file in self.files for result in file.results])
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every verdict is as expected, 1 if one differs, 3 if the only differences are open questions."""
+        pairs = [pair for file in self.files for pair in zip(file.results, file.expected, strict=True)]
+        surprising = {result.verdict for result, expected in pairs if result.verdict != expected}
+        if not surprising:
+            return 0 if pairs else 3
+        return 3 if surprising == {"unknown"} else 1
+
+
+def expected_verdict(model: RelationalModel, verb: str, result: Result) -> Verdict:
+    """What the file expects of a property: the most specific line that speaks of it, or else that it holds."""
+    best: tuple[int, Verdict] = (0, "proved")
+    for item in model.expectations:
+        if item.verb not in (None, verb) or item.verdict.startswith("states="):
+            continue
+        if item.target == result.property:
+            weight = 3
+        elif item.target == "safety" and result.kind == "safety":
+            weight = 1
+        else:
+            continue
+        weight += 4 if item.verb == verb else 0
+        if weight >= best[0]:
+            best = (weight, item.verdict)  # type: ignore[assignment]
+    return best[1]
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process and its finished children."""
+    usage = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    return sum(item.ru_utime + item.ru_stime for item in usage)
+
+
+def peak_mb() -> float:
+    """Largest resident size of this process or one of its children."""
+    usage = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    return max(item.ru_maxrss for item in usage) / 1024
+
+
+def render(report: Report, output_format: str) -> str:
+    """The report in the given format."""
+    renderers = {"text": text, "json": to_json, "junit": junit, "sarif": sarif, "github": github}
+    return renderers[output_format](report)
+
+
+def text(report: Report) -> str:
+    lines: list[str] = [warning.render() for warning in report.warnings]
+    for file in report.files:
+        lines.append(file.path)
+        width = max((len(result.property) for result in file.results), default=0)
+        for result, expected in zip(file.results, file.expected, strict=True):
+            remark = f"  ({result.reason})" if result.reason else ""
+            surprise = "" if result.verdict == expected else f"  — expected {expected}" if expected != "proved" else ""
+            lines.append(f"  {MARKS[result.verdict]} {result.property:<{width}}  {result.verdict}{remark}{surprise}")
+        for detail in file.details:
+            lines += ["", detail]
+    return "\n".join(lines)
+
+
+def _tool() -> dict[str, Any]:
+    from importlib.metadata import version
+
+    return {"name": "quorate", "version": __version__, "solvers": {"z3": version("z3-solver"), "cvc5": version("cvc5")}}
+
+
+def to_json(report: Report) -> str:
+    """Exactly one JSON document."""
+    results = [
+        {
+            "file": file.path,
+            "property": result.property,
+            "kind": result.kind,
+            "verdict": result.verdict,
+            "expected": expected,
+            "method": result.method,
+            "scope": result.scope,
+            "seconds": round(result.seconds, 3),
+            "cpu_seconds": round(cpu_seconds(), 3),
+            "states": None,
+            "peak_mb": round(peak_mb(), 1),
+            "certificate": file.saved.get("certificate") if result.verdict == "proved" else None,
+            "trace": file.saved.get(f"trace:{result.property}"),
+            "reason": result.reason,
+        }
+        for file in report.files
+        for result, expected in zip(file.results, file.expected, strict=True)
+    ]
+    files = [{"file": file.path, "sha256": file.sha256} for file in report.files]
+    document: dict[str, Any] = {
+        "tool": _tool(),
+        **(files[0] if len(files) == 1 else {"files": files}),
+        "command": report.command,
+        "config": dict(report.config),
+        "seed": report.config.get("seed", 0),
+        "verdict": report.verdict,
+        "results": results,
+        "diagnostics": [diagnostic_json(warning) for warning in report.warnings],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        "file": diagnostic.span.source.path,
+        "line": diagnostic.span.line,
+        "column": diagnostic.span.column,
+        "notes": list(diagnostic.notes),
+        "fix": diagnostic.fix,
+    }
+
+
+def junit(report: Report) -> str:
+    """JUnit XML: a test case per property; what is unknown is an error, never a pass."""
+    root = ElementTree.Element("testsuites", name="quorate")
+    for file in report.files:
+        suite = ElementTree.SubElement(root, "testsuite", name=file.path, tests=str(len(file.results)))
+        for result, expected in zip(file.results, file.expected, strict=True):
+            case = ElementTree.SubElement(
+                suite, "testcase", name=result.property, classname=report.command, time=f"{result.seconds:.3f}"
+            )
+            if result.verdict != expected:
+                tag = "error" if result.verdict == "unknown" else "failure"
+                message = f"{result.verdict}, expected {expected}: {result.reason}"
+                ElementTree.SubElement(case, tag, message=message).text = "\n\n".join(file.details)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def _position(span: Span | None) -> tuple[int, int]:
+    return (span.line, span.column) if span else (1, 1)
+
+
+def sarif(report: Report) -> str:
+    """SARIF 2.1.0: a result per property without its expected verdict, and per warning."""
+    found = []
+    for file in report.files:
+        for result, expected in zip(file.results, file.expected, strict=True):
+            if result.verdict != expected:
+                message = f"{result.property} is {result.verdict}, expected {expected}: {result.reason}"
+                level = "warning" if result.verdict == "unknown" else "error"
+                found.append(_sarif_result(result.verdict, level, message, file.path, _position(result.span)))
+    for item in report.warnings:
+        position = (item.span.line, item.span.column)
+        found.append(_sarif_result(item.code, item.severity, item.message, item.span.source.path, position))
+    return sarif_document(found)
+
+
+def _sarif_result(rule: str, level: str, message: str, path: str, position: tuple[int, int]) -> dict[str, Any]:
+    region = {"startLine": position[0], "startColumn": position[1]}
+    location = {"physicalLocation": {"artifactLocation": {"uri": path}, "region": region}}
+    return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [location]}
+
+
+def sarif_document(found: Sequence[dict[str, Any]]) -> str:
+    rules = [{"id": rule} for rule in sorted({item["ruleId"] for item in found})]
+    driver = {"name": "quorate", "version": __version__, "rules": rules}
+    document = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": list(found)}],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def github(report: Report) -> str:
+    """GitHub workflow commands that annotate the lines concerned."""
+    lines = [github_annotation(warning) for warning in report.warnings]
+    for file in report.files:
+        for result, expected in zip(file.results, file.expected, strict=True):
+            if result.verdict != expected:
+                line, column = _position(result.span)
+                level = "warning" if result.verdict == "unknown" else "error"
+                message = f"{result.property} is {result.verdict}, expected {expected}: {result.reason}"
+                lines.append(_annotation(level, file.path, line, column, f"quorate {report.command}", message))
+    return "\n".join(lines)
+
+
+def github_annotation(item: Diagnostic) -> str:
+    title = f"quorate ({item.code})"
+    return _annotation(item.severity, item.span.source.path, item.span.line, item.span.column, title, item.message)
+
+
+def _annotation(level: str, path: str, line: int, column: int, title: str, message: str) -> str:
+    def escape(text: str, extra: Mapping[str, str]) -> str:
+        for character, code in {"%": "%25", "\r": "%0D", "\n": "%0A", **extra}.items():
+            text = text.replace(character, code)
+        return text
+
+    place = {"file": path, "line": str(line), "col": str(column), "title": title}
+    fields = ",".join(f"{name}={escape(value, {':': '%3A', ',': '%2C'})}" for name, value in place.items())
+    return f"::{level} {fields}::{escape(message, {})}"
+
+
+def diagnostics(found: Sequence[Diagnostic], output_format: str) -> str:
+    """Diagnostics alone, when a file could not be read."""
+    if output_format == "json":
+        document = {"tool": _tool(), "verdict": None, "results": [], "diagnostics": [diagnostic_json(d) for d in found]}
+        return json.dumps(document, indent=2, ensure_ascii=False)
+    if output_format == "github":
+        return "\n".join(github_annotation(item) for item in found)
+    if output_format == "sarif":
+        return sarif_document(
+            [
+                _sarif_result(d.code, d.severity, d.message, d.span.source.path, (d.span.line, d.span.column))
+                for d in found
+            ]
+        )
+    if output_format == "junit":
+        root = ElementTree.Element("testsuites", name="quorate")
+        suite = ElementTree.SubElement(root, "testsuite", name="diagnostics", tests=str(len(found)))
+        for item in found:
+            case = ElementTree.SubElement(suite, "testcase", name=f"{item.span}", classname=item.code)
+            if item.severity == "error":
+                ElementTree.SubElement(case, "error", message=item.message).text = item.render()
+        return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+    return "\n\n".join(item.render() for item in found)

@@ -1,0 +1,309 @@
+"""Finite instances by propositional logic: quantifiers expanded over given sizes, formulas as a circuit, solved by SAT.
+
+A symbol's table holds a literal per tuple (relations) or one literal per possible value (functions, "one-hot").  Circuits
+fold constants while they are built, so what the initial state fixes costs nothing later on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from quorate.logic.structures import EvaluationError, Structure, Value, argument_tuples, domain
+from quorate.logic.terms import (
+    BOOL,
+    INT,
+    And,
+    Apply,
+    Equal,
+    Forall,
+    If,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Quantified,
+    Sort,
+    Symbol,
+    Term,
+    Var,
+)
+
+TRUE, FALSE = 1, -1
+"""The constant literals; every other literal is a variable's number or its negation."""
+
+Ground = Any
+"""A ground value: a literal for truth values; for elements an int index if known, else a tuple with a literal per value."""
+
+Tables = dict[Symbol, dict[tuple[Value, ...], Ground]]
+
+
+class Circuit:
+    """An and-inverter graph with structural sharing, and the clauses that define its gates."""
+
+    def __init__(self) -> None:
+        self.count = 1
+        self.clauses: list[tuple[int, ...]] = [(TRUE,)]
+        self._gates: dict[tuple[int, ...], int] = {}
+        self._fixed: dict[int, int] = {}
+
+    def variable(self) -> int:
+        self.count += 1
+        return self.count
+
+    def conj(self, literals: Iterable[int]) -> int:
+        members: set[int] = set()
+        for literal in literals:
+            literal = self._fixed.get(literal, literal)
+            if literal == FALSE or -literal in members:
+                return FALSE
+            if literal != TRUE:
+                members.add(literal)
+        if len(members) < 2:
+            return members.pop() if members else TRUE
+        key = tuple(sorted(members))
+        gate = self._gates.get(key)
+        if gate is None:
+            gate = self._gates[key] = self.variable()
+            self.clauses.extend((-gate, member) for member in key)
+            self.clauses.append((gate, *(-member for member in key)))
+        return gate
+
+    def disj(self, literals: Iterable[int]) -> int:
+        return -self.conj(-literal for literal in literals)
+
+    def iff(self, left: int, right: int) -> int:
+        if left == right:
+            return TRUE
+        if left == -right:
+            return FALSE
+        return self.disj((self.conj((left, right)), self.conj((-left, -right))))
+
+    def ite(self, condition: int, then: int, otherwise: int) -> int:
+        if then == otherwise:
+            return then
+        return self.disj((self.conj((condition, then)), self.conj((-condition, otherwise))))
+
+    def require(self, literal: int) -> None:
+        """Assert a literal; plain variables are folded into everything built afterwards."""
+        literal = self._fixed.get(literal, literal)
+        if literal != TRUE:
+            self.clauses.append((literal,))
+            if literal != FALSE:
+                self._fixed[literal], self._fixed[-literal] = TRUE, FALSE
+
+    def require_one_of(self, literals: Sequence[int]) -> None:
+        """Exactly one of the literals is true."""
+        self.clauses.append(tuple(literals))
+        self.clauses.extend((-a, -b) for i, a in enumerate(literals) for b in literals[i + 1 :])
+
+    def at_most(self, literals: Sequence[int], limit: int) -> Callable[[int], int]:
+        """Counts the literals up to `limit`; the result gives, for k below it, a literal that implies "at most k"."""
+        row: list[int] = []
+        for literal in literals:
+            previous = row
+            row = []
+            for k in range(min(limit, len(previous) + 1)):
+                reached = self.variable()
+                row.append(reached)
+                carried = previous[k - 1] if k else TRUE
+                self.clauses.append((-literal, reached) if k == 0 else (-literal, -carried, reached))
+                if k < len(previous):
+                    self.clauses.append((-previous[k], reached))
+        return lambda k: -row[k] if k < len(row) else TRUE
+
+
+class Grounder:
+    """Expands terms over finite sizes into a circuit."""
+
+    def __init__(self, circuit: Circuit, sizes: Mapping[Sort, int]) -> None:
+        self.circuit = circuit
+        self.sizes = sizes
+
+    def domain(self, sort: Sort) -> Sequence[Value]:
+        return domain(sort, self.sizes)
+
+    def unknown(self, sort: Sort) -> Ground:
+        """A fresh unknown value of a sort."""
+        if sort is BOOL:
+            return self.circuit.variable()
+        if sort is INT:
+            raise EvaluationError("integers cannot be expanded over finite sizes")
+        size = len(self.domain(sort))
+        if size == 1:
+            return 0
+        literals = tuple(self.circuit.variable() for _ in range(size))
+        self.circuit.require_one_of(literals)
+        return literals
+
+    def table(self, symbol: Symbol) -> dict[tuple[Value, ...], Ground]:
+        """Unknown values for a symbol at all arguments; elements of enumerations are known."""
+        if not symbol.arguments and symbol.name in symbol.sort.elements:
+            return {(): symbol.sort.elements.index(symbol.name)}
+        return {args: self.unknown(symbol.sort) for args in argument_tuples(symbol.arguments, self.sizes)}
+
+    def cases(self, value: Ground, sort: Sort) -> Iterator[tuple[Value, int]]:
+        """The possible values with the literal under which each is taken."""
+        if sort is BOOL:
+            if value != FALSE:
+                yield True, value
+            if value != TRUE:
+                yield False, -value
+        elif isinstance(value, int):
+            yield value, TRUE
+        else:
+            for i, literal in enumerate(value):
+                if literal != FALSE:
+                    yield i, literal
+
+    def select(self, condition: int, then: Ground, otherwise: Ground, sort: Sort) -> Ground:
+        """The first value where the condition holds, else the second."""
+        if condition == TRUE or then == otherwise:
+            return then
+        if condition == FALSE:
+            return otherwise
+        if sort is BOOL:
+            return self.circuit.ite(condition, then, otherwise)
+        size = len(self.domain(sort))
+        first, second = self._spread(then, size), self._spread(otherwise, size)
+        return tuple(self.circuit.ite(condition, a, b) for a, b in zip(first, second, strict=True))
+
+    def _spread(self, value: Ground, size: int) -> tuple[int, ...]:
+        return tuple(TRUE if i == value else FALSE for i in range(size)) if isinstance(value, int) else value
+
+    def equal(self, left: Ground, right: Ground, sort: Sort) -> int:
+        if sort is BOOL:
+            return self.circuit.iff(left, right)
+        if isinstance(left, int) and isinstance(right, int):
+            return TRUE if left == right else FALSE
+        size = len(self.domain(sort))
+        pairs = zip(self._spread(left, size), self._spread(right, size), strict=True)
+        return self.circuit.disj(self.circuit.conj(pair) for pair in pairs)
+
+    def formula(self, term: Term, tables: Tables, env: Mapping[Var, Ground] | None = None) -> int:
+        literal = self.term(term, tables, dict(env or {}))
+        assert isinstance(literal, int)
+        return literal
+
+    def term(self, term: Term, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        circuit = self.circuit
+        match term:
+            case Var():
+                return env[term]
+            case Apply(symbol, args):
+                return self._lookup(symbol, [self.term(arg, tables, env) for arg in args], tables)
+            case Not(arg):
+                return -self.term(arg, tables, env)
+            case And(args):
+                return circuit.conj(self._each(args, tables, env, FALSE))
+            case Or(args):
+                return circuit.disj(self._each(args, tables, env, TRUE))
+            case Implies(left, right):
+                return circuit.disj((-self.term(left, tables, env), self.term(right, tables, env)))
+            case Iff(left, right) | Equal(left, right):
+                return self.equal(self.term(left, tables, env), self.term(right, tables, env), left.sort)
+            case If(condition, then, otherwise):
+                test = self.term(condition, tables, env)
+                return self.select(test, self.term(then, tables, env), self.term(otherwise, tables, env), then.sort)
+            case Quantified(variables, body):
+                stop = FALSE if isinstance(term, Forall) else TRUE
+                instances = self._instances(variables, body, tables, env, stop)
+                return circuit.conj(instances) if stop == FALSE else circuit.disj(instances)
+        raise EvaluationError(f"{type(term).__name__} terms cannot be expanded over finite sizes")
+
+    def _each(self, args: Iterable[Term], tables: Tables, env: dict[Var, Ground], stop: int) -> Iterator[int]:
+        """The literals of formulas, up to the first that settles the whole."""
+        for arg in args:
+            literal = self.term(arg, tables, env)
+            yield literal
+            if literal == stop:
+                return
+
+    def _instances(
+        self, variables: tuple[Var, ...], body: Term, tables: Tables, env: dict[Var, Ground], stop: int
+    ) -> Iterator[int]:
+        domains = [self.domain(variable.sort) for variable in variables]
+        for values in product(*domains):
+            inner = dict(env)
+            for variable, value in zip(variables, values, strict=True):
+                inner[variable] = (TRUE if value else FALSE) if variable.sort is BOOL else value
+            literal = self.term(body, tables, inner)
+            yield literal
+            if literal == stop:
+                return
+
+    def _lookup(self, symbol: Symbol, args: list[Ground], tables: Tables) -> Ground:
+        if not args and symbol.name in symbol.sort.elements:
+            return symbol.sort.elements.index(symbol.name)
+        table = tables[symbol]
+        options = [list(self.cases(arg, sort)) for arg, sort in zip(args, symbol.arguments, strict=True)]
+        if all(len(option) == 1 for option in options):
+            return table[tuple(option[0][0] for option in options)]
+        result: Ground = None
+        for combination in product(*options):
+            value = table[tuple(case[0] for case in combination)]
+            condition = self.circuit.conj(case[1] for case in combination)
+            result = value if result is None else self.select(condition, value, result, symbol.sort)
+        return result
+
+
+class SatSolver:
+    """z3's SAT solver over the clauses of a circuit, fed as the circuit grows."""
+
+    def __init__(self, circuit: Circuit, seed: int = 0) -> None:
+        import z3
+
+        self.circuit = circuit
+        self.solver = z3.SolverFor("QF_FD")
+        self.solver.set("random_seed", seed)
+        self._bool = z3.Bool
+        self._fed = 0
+        self._model: Any = None
+
+    def solve(self, assumptions: Sequence[int] = (), timeout: float | None = None) -> bool | None:
+        """True if satisfiable under the assumptions, False if not, None if time ran out."""
+        import z3
+
+        if FALSE in assumptions:
+            return False
+        self._feed()
+        self.solver.set("timeout", int(timeout * 1000) if timeout is not None else 0xFFFFFFFF)
+        literals = [self._bool(a) if a > 0 else z3.Not(self._bool(-a)) for a in assumptions if a != TRUE]
+        answer = self.solver.check(*literals)
+        if answer == z3.sat:
+            self._model = self.solver.model()
+            return True
+        return False if answer == z3.unsat else None
+
+    def _feed(self) -> None:
+        new = self.circuit.clauses[self._fed :]
+        if new:
+            lines = [f"p cnf {self.circuit.count} {len(new)}"]
+            lines += [" ".join(map(str, clause)) + " 0" for clause in new]
+            self.solver.from_string("\n".join(lines) + "\n")
+            self._fed = len(self.circuit.clauses)
+
+    def holds(self, literal: int) -> bool:
+        """The value of a literal in the last model."""
+        if abs(literal) == 1:
+            return literal == TRUE
+        value = self._model[self._bool(abs(literal))]
+        return (value is not None and bool(value)) == (literal > 0)
+
+    def read(self, value: Ground, sort: Sort) -> Value:
+        if sort is BOOL:
+            return self.holds(value)
+        if isinstance(value, int):
+            return value
+        return next((i for i, literal in enumerate(value) if self.holds(literal)), 0)
+
+    def structure(self, tables: Tables, sizes: Mapping[Sort, int]) -> Structure:
+        """The structure that the last model describes."""
+        return Structure(
+            dict(sizes),
+            {
+                symbol: {args: self.read(v, symbol.sort) for args, v in table.items()}
+                for symbol, table in tables.items()
+            },
+        )

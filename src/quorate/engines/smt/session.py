@@ -1,0 +1,186 @@
+"""Questions about formulas: is this set satisfiable, and if so, by which finite structure?
+
+`solve` answers many goals over shared hypotheses: z3 first, quickly; what it leaves open is raced between z3 with a
+growing set of hypotheses, cvc5, and z3 afresh.  A structure is handed out only after our own evaluator has confirmed
+that every formula holds in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from quorate.engines.smt.backends import ModelRequest, Option, Reply, Status, Task, decode
+from quorate.engines.smt.smtlib import Vocabulary
+from quorate.engines.smt.workers import race, run
+from quorate.logic.structures import Evaluator, Structure
+from quorate.logic.terms import BOOL, INT, Symbol, Term
+from quorate.models.relational import Named
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Wall-clock seconds and memory per query, processes at once, seed; `dump` is a folder for SMT-LIB copies."""
+
+    timeout: float = 60.0
+    memory_mb: int = 4096
+    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    seed: int = 0
+    dump: str | None = None
+
+
+QUICK_SECONDS = 1.5
+"""How long the first solver may think about a goal before others join in."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A formula to be satisfied together with the hypotheses of its group; `name` is for reports and dumps."""
+
+    name: str
+    formula: Term
+
+
+@dataclass(frozen=True)
+class Group:
+    """Goals that share hypotheses.  `symbols` are those wanted in a structure, besides the ones in the formulas."""
+
+    hypotheses: tuple[Named, ...]
+    goals: tuple[Goal, ...]
+    symbols: tuple[Symbol, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`unsat` with the hypotheses that sufficed, `sat` with a confirmed structure, or `unknown` with the reason."""
+
+    status: Status
+    reason: str = ""
+    core: tuple[Named, ...] = ()
+    structure: Structure | None = None
+    solver: str = ""
+
+
+class ModelMismatch(Exception):
+    """A solver's model does not satisfy the query in our evaluator: a bug in one of them, never a result."""
+
+
+@dataclass
+class _Prepared:
+    group: Group
+    vocabulary: Vocabulary
+    hypotheses: tuple[str, ...]
+    goals: tuple[str, ...]
+    request: ModelRequest
+
+    def task(
+        self, limits: Limits, backend: str, timeout: float, goals: Iterable[int], options: Sequence[Option] = ()
+    ) -> Task:
+        return Task(
+            backend=backend,  # type: ignore[arg-type]
+            declarations="\n".join(self.vocabulary.declarations),
+            hypotheses=self.hypotheses,
+            goals=tuple(self.goals[i] for i in goals),
+            timeout=timeout,
+            memory_mb=limits.memory_mb,
+            seed=limits.seed,
+            options=tuple(options),
+            model=self.request,
+        )
+
+    def lazy_task(self, limits: Limits, timeout: float, goal: int) -> Task:
+        terms = tuple(item.formula for item in self.group.hypotheses)
+        return replace(self.task(limits, "z3", timeout, [goal]), lazy=(self.vocabulary, terms))
+
+
+def prepare(group: Group) -> _Prepared:
+    """The group as text, with the request for reading a structure back."""
+    vocabulary = Vocabulary()
+    hypotheses = tuple(vocabulary.text(item.formula) for item in group.hypotheses)
+    goals = tuple(vocabulary.text(goal.formula) for goal in group.goals)
+    for symbol in group.symbols:
+        vocabulary.symbol(symbol)
+    return _Prepared(group, vocabulary, hypotheses, goals, model_request(vocabulary))
+
+
+def model_request(vocabulary: Vocabulary) -> ModelRequest:
+    sorts = tuple(name for sort, name in vocabulary.sorts.items() if sort is not BOOL and sort is not INT)
+    symbols = tuple(
+        (name, tuple(vocabulary.sort(sort) for sort in symbol.arguments), vocabulary.sort(symbol.sort))
+        for symbol, name in vocabulary.symbols.items()
+    )
+    return ModelRequest(sorts, symbols)
+
+
+def confirm(structure: Structure, formulas: Iterable[tuple[str, Term]]) -> None:
+    """Raise unless every formula holds in the structure."""
+    evaluator = Evaluator(structure.sizes)
+    for name, formula in formulas:
+        if not evaluator.compile(formula)(structure, {}):
+            raise ModelMismatch(f"a solver's model does not satisfy {name}")
+
+
+def solve(groups: Sequence[Group], limits: Limits) -> Iterator[tuple[int, int, Answer]]:
+    """Decide every goal of every group; yields (group, goal, answer) in the order in which they are decided."""
+    prepared = [prepare(group) for group in groups]
+    if limits.dump:
+        dump(prepared, limits.dump)
+    quick = min(QUICK_SECONDS, limits.timeout)
+    tasks = [item.task(limits, "z3", quick, range(len(item.goals))) for item in prepared]
+    stubborn: list[tuple[int, int]] = []
+    for number, goal, reply in run(tasks, limits.jobs):
+        if reply.status == "unknown" and (limits.timeout > quick or reply.reason != "timeout"):
+            stubborn.append((number, goal))
+        else:
+            yield number, goal, _answer(prepared[number], goal, reply)
+    for number, goal in stubborn:
+        yield number, goal, _insist(prepared[number], goal, limits)
+
+
+def _insist(prepared: _Prepared, goal: int, limits: Limits) -> Answer:
+    """Race different solvers and ways to ask, with growing patience, until the time limit."""
+    patience, spent = 2 * QUICK_SECONDS, 0.0
+    reply = Reply("unknown", "timeout")
+    while spent < limits.timeout and reply.status == "unknown":
+        patience = min(patience, limits.timeout - spent)
+        tasks = [
+            prepared.lazy_task(limits, patience, goal),
+            prepared.task(limits, "cvc5", patience, [goal]),
+            prepared.task(limits, "z3", patience, [goal], [("random_seed", limits.seed + 1 + int(spent))]),
+        ]
+        _, reply = race(tasks, limits.jobs)
+        spent += patience
+        patience *= 4
+    return _answer(prepared, goal, reply)
+
+
+def _answer(prepared: _Prepared, goal: int, reply: Reply) -> Answer:
+    hypotheses = prepared.group.hypotheses
+    if reply.status == "unsat":
+        core = hypotheses if reply.core is None else tuple(hypotheses[i] for i in reply.core)
+        return Answer("unsat", core=core, solver=reply.backend)
+    if reply.status == "sat" and reply.model is not None:
+        structure = decode(reply.model, prepared.vocabulary)
+        formulas = [(item.name, item.formula) for item in hypotheses]
+        confirm(structure, [*formulas, (prepared.group.goals[goal].name, prepared.group.goals[goal].formula)])
+        return Answer("sat", structure=structure, solver=reply.backend)
+    if reply.status == "sat":
+        return Answer("sat", solver=reply.backend)
+    return Answer("unknown", reply.reason, solver=reply.backend)
+
+
+def dump(prepared: Sequence[_Prepared], folder: str) -> None:
+    """Write every query as an SMT-LIB file of its own."""
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    number = 0
+    for item in prepared:
+        for goal in item.group.goals:
+            number += 1
+            formulas = [hypothesis.formula for hypothesis in item.group.hypotheses] + [goal.formula]
+            safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in goal.name)[:80]
+            (target / f"{number:03d}-{safe}.smt2").write_text(
+                Vocabulary().script(formulas, goal.name), encoding="utf-8"
+            )

@@ -1,0 +1,188 @@
+"""Solver processes: limits that hold even when a solver hangs, several cores, and races between solvers.
+
+Each task runs in a process of its own that is killed when it overruns; a solver that crashes or hangs costs an answer,
+never the run.  Read `session` next for the interface in terms of formulas.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar
+
+from quorate.engines.smt.backends import Reply, Task, open_backend
+
+Result = TypeVar("Result")
+
+GRACE_SECONDS = 2.0
+"""How long a solver may overrun its own time limit before its process is killed."""
+
+
+@dataclass
+class _Running:
+    """A worker at work on the goals of a task that starts at goal `offset` of the task first given."""
+
+    number: int
+    task: Task
+    offset: int
+    process: BaseProcess
+    connection: Connection
+    asked_at: float
+    answered: int = 0
+
+    @property
+    def deadline(self) -> float:
+        return self.asked_at + self.task.timeout + GRACE_SECONDS
+
+
+def _context() -> Any:
+    return multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
+
+
+def _serve(task: Task, connection: Connection) -> None:
+    """The life of a worker: answer each goal in order, then end."""
+    try:
+        _limit_memory(task.memory_mb)
+        backend = open_backend(task)
+        for goal in task.goals:
+            connection.send(backend.ask(goal))
+    except (MemoryError, KeyboardInterrupt, BrokenPipeError):
+        pass
+    finally:
+        connection.close()
+
+
+def _limit_memory(megabytes: int) -> None:
+    try:
+        import resource
+    except ImportError:
+        return
+    size = (megabytes + 1024) * 2**20
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or size < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+
+
+def _preload(tasks: Iterable[Task]) -> None:
+    """Import the solvers before forking, so that every worker starts with them loaded."""
+    for name in {task.backend for task in tasks}:
+        __import__(name)
+
+
+def _start(number: int, task: Task, offset: int = 0) -> _Running:
+    context = _context()
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_serve, args=(task, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    return _Running(number, task, offset, process, ours, time.monotonic())
+
+
+def _stop(running: _Running) -> None:
+    running.connection.close()
+    running.process.kill()
+    running.process.join()
+
+
+def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, int, Reply]]:
+    """Run tasks on up to `jobs` processes; yields (task, goal, reply) as answers come, each goal exactly once."""
+    _preload(tasks)
+    waiting = deque((number, task, 0) for number, task in enumerate(tasks) if task.goals)
+    active: list[_Running] = []
+    try:
+        while waiting or active:
+            while waiting and len(active) < jobs:
+                active.append(_start(*waiting.popleft()))
+            for running in _ready(active):
+                reply = _receive(running)
+                goal = running.offset + running.answered
+                yield running.number, goal, reply or _lost(running)
+                running.answered += 1
+                running.asked_at = time.monotonic()
+                rest = running.task.goals[running.answered :]
+                if reply is None or not rest:
+                    active.remove(running)
+                    _stop(running)
+                    if rest:
+                        waiting.appendleft((running.number, replace(running.task, goals=rest), goal + 1))
+    finally:
+        for running in active:
+            _stop(running)
+
+
+def race(tasks: Sequence[Task], jobs: int) -> tuple[int, Reply]:
+    """Ask the single goal of each task, `jobs` at a time in the order given; the first that decides it wins."""
+    answers = run([replace(task, goals=task.goals[:1]) for task in tasks], jobs)
+    last = (0, Reply("unknown", "no solver was asked"))
+    for number, _, reply in answers:
+        last = (number, reply)
+        if reply.status != "unknown":
+            break
+    answers.close()  # type: ignore[attr-defined]
+    return last
+
+
+def _ready(active: list[_Running]) -> list[_Running]:
+    """Wait for answers; the workers that have one, have ended, or have overrun."""
+    timeout = max(0.0, min(running.deadline for running in active) - time.monotonic())
+    answered = wait([running.connection for running in active], timeout)
+    now = time.monotonic()
+    return [running for running in active if running.connection in answered or running.deadline <= now]
+
+
+def _receive(running: _Running) -> Reply | None:
+    """The worker's answer, or None if it overran or died."""
+    try:
+        if running.connection.poll():
+            reply: Reply = running.connection.recv()
+            return reply
+    except (EOFError, OSError):
+        pass
+    return None
+
+
+def _lost(running: _Running) -> Reply:
+    overran = running.deadline <= time.monotonic()
+    reason = "timeout" if overran else "the solver process ended without an answer (memory limit or crash)"
+    return Reply("unknown", reason, backend=running.task.backend)
+
+
+def guarded(function: Callable[..., Result], *args: Any, timeout: float, memory_mb: int) -> Result | None:
+    """Call a function in a process of its own; None if it overruns the time or memory limit, or crashes."""
+    context = _context()
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_call, args=(theirs, memory_mb, function, args), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        if ours.poll(timeout):
+            outcome, value = ours.recv()
+            if outcome == "error":
+                raise value
+            result: Result = value
+            return result
+    except EOFError:
+        pass
+    finally:
+        ours.close()
+        process.kill()
+        process.join()
+    return None
+
+
+def _call(connection: Connection, memory_mb: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    try:
+        _limit_memory(memory_mb)
+        connection.send(("value", function(*args)))
+    except (MemoryError, KeyboardInterrupt, BrokenPipeError):
+        pass
+    except Exception as problem:
+        connection.send(("error", problem))
+    finally:
+        connection.close()

@@ -1,0 +1,176 @@
+"""Diagnostics: one value for everything a front end has to say, and the catalogue of their codes.
+
+All problems of a file are collected in a `Sink` and shown together, in source order.  Rendering to a terminal, JSON,
+SARIF or GitHub annotations lives with the applications; `render` here is the plain text that all of them share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from quorate.models.source import Span
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """A problem at a place: what is wrong, what else belongs to it, and what to do."""
+
+    code: str
+    message: str
+    span: Span
+    severity: Severity = "error"
+    related: tuple[tuple[Span, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    fix: str | None = None
+
+    def render(self) -> str:
+        """The message with the source line and a marker under it."""
+        lines = [f"{self.span}: {self.severity}[{self.code}]: {self.message}"]
+        lines += _excerpt(self.span)
+        for span, label in self.related:
+            lines.append(f"  {span}: {label}")
+            lines += _excerpt(span)
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.fix:
+            lines.append(f"  help: {self.fix}")
+        return "\n".join(lines)
+
+
+def _excerpt(span: Span) -> list[str]:
+    number, column = span.line, span.column
+    text = span.source.line(number)
+    width = max(1, min(span.end - span.start, len(text) - column + 1))
+    gutter = f"{number:>5} | "
+    blank = "".join("\t" if character == "\t" else " " for character in text[: column - 1])
+    return [gutter + text, " " * 5 + " | " + blank + "^" * width]
+
+
+class LanguageError(Exception):
+    """A text that cannot be read; carries every diagnostic of the file, warnings included."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__("\n".join(diagnostic.render() for diagnostic in diagnostics))
+        self.diagnostics = diagnostics
+
+
+@dataclass
+class Sink:
+    """Collects diagnostics; one per place and code, so that one mistake is told once."""
+
+    found: dict[tuple[int, str], Diagnostic] = field(default_factory=dict)
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        assert diagnostic.code in CATALOGUE, diagnostic.code
+        self.found.setdefault((diagnostic.span.start, diagnostic.code), diagnostic)
+
+    def error(self, code: str, message: str, span: Span, *notes: str, fix: str | None = None) -> None:
+        self.report(Diagnostic(code, message, span, "error", (), notes, fix))
+
+    def warning(self, code: str, message: str, span: Span, *notes: str, fix: str | None = None) -> None:
+        self.report(Diagnostic(code, message, span, "warning", (), notes, fix))
+
+    @property
+    def failed(self) -> bool:
+        return any(diagnostic.severity == "error" for diagnostic in self.found.values())
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        return tuple(sorted(self.found.values(), key=lambda diagnostic: (diagnostic.span.start, diagnostic.code)))
+
+
+CATALOGUE: dict[str, tuple[str, str]] = {
+    "Q0001": (
+        "unknown language",
+        "The format of a file is found from its extension (.ivy, .pyv) or its first line (#lang ivy1.7). Rename the file or"
+        " pass --lang.",
+    ),
+    "Q0002": ("cannot read the file", "The file does not exist, is not a regular text file, or is not UTF-8."),
+    "Q0101": (
+        "syntax error",
+        "The text at the mark cannot continue what stands before it. The message says what would have been possible there."
+        " After an error reading goes on at the next declaration, so later errors are real ones.",
+    ),
+    "Q0102": ("unknown character", "The character does not occur in this language outside comments."),
+    "Q0103": ("nested too deeply", "Expressions may be nested up to 200 levels. Name a part of it in a definition."),
+    "Q0104": (
+        "construct outside the supported subset",
+        "The construct belongs to the language but Quorate does not read it. docs/supported-subset.md lists what is read.",
+    ),
+    "Q0105": ("unsupported language version", "Quorate reads Ivy from #lang ivy1.3 to ivy1.8."),
+    "Q0201": ("unknown name", "No symbol, definition or variable of this name is in scope here."),
+    "Q0202": ("wrong number of arguments", "The symbol was declared with another number of arguments."),
+    "Q0203": ("sort mismatch", "The term has another sort than its place requires."),
+    "Q0204": (
+        "sort cannot be inferred",
+        "Nothing determines the sort of this variable. Annotate it, as in `forall X:node. ...`.",
+    ),
+    "Q0205": ("name declared twice", "All names other than sorts share one namespace; each may be declared once."),
+    "Q0206": ("unknown sort", "No sort of this name is declared."),
+    "Q0207": (
+        "new value not available here",
+        "A formula about one state cannot speak of the next one; only transitions and two-state definitions and theorems"
+        " can use new(...) or primes.",
+    ),
+    "Q0208": (
+        "mutable symbol where only rigid ones may stand",
+        "Axioms and zero-state formulas hold for the whole run, so they may use immutable symbols only.",
+    ),
+    "Q0209": (
+        "frame mismatch",
+        "A symbol whose new value is mentioned must be listed in `modifies`, and a listed symbol's new value must be mentioned:"
+        " otherwise the transition would silently leave it unchanged or arbitrary.",
+    ),
+    "Q0210": ("definition depends on itself", "Definitions are expanded, so they cannot be recursive."),
+    "Q0211": (
+        "axiom over mutable state",
+        "An axiom about a symbol that some action changes would assume what should be proved. It is not assumed: it is kept"
+        " as an invariant that has to be proved like any other.",
+    ),
+    "Q0212": ("not a formula", "A truth value is needed here."),
+    "Q0213": ("not callable here", "Only transitions can be used as steps of a trace."),
+    "Q0214": ("cannot be assigned", "Only declared symbols that are not constants of the protocol can be assigned."),
+    "Q0215": ("property about no state", "An invariant that mentions no mutable symbol is a theorem about the axioms."),
+    "Q0216": (
+        "expectation not understood",
+        "Write `# expect: [VERB] TARGET VERDICT`, as in `# expect: safety proved`.",
+    ),
+    "Q0221": (
+        "variable not bound here",
+        "A name that starts with an upper-case letter is a logical variable. Free ones are read as `forall` in axioms, properties,"
+        " `require` and `assume`; elsewhere they have to be quantified, or to occur on the left side of the assignment.",
+    ),
+    "Q0222": (
+        "too large when expanded",
+        "Modules are instantiated and calls are inlined. What results here is too large to work with; split the action.",
+    ),
+    "Q0223": (
+        "action calls itself",
+        "Calls are inlined, so actions cannot be recursive, neither directly nor through others.",
+    ),
+    "Q0224": ("not an action", "Only actions can be called, exported, imported, implemented or given monitors."),
+    "Q0225": (
+        "wrong case of the first letter",
+        "Logical variables start with an upper-case letter; sorts, symbols, actions, parameters and local variables do not.",
+    ),
+    "Q0226": (
+        "trusted, not proved",
+        "What a trusted isolate ensures is assumed where its actions are called, as the file asks. The verdicts rest on it.",
+    ),
+    "Q0227": (
+        "chained implication",
+        "From Ivy 1.7 on `a -> b -> c` means `(a -> b) -> c`; in earlier versions it means `a -> (b -> c)`. Parentheses make"
+        " clear which one is meant.",
+    ),
+    "Q0301": (
+        "cannot be printed in this language",
+        "The target language has no way to say this, so the protocol cannot be converted without changing its meaning.",
+    ),
+}
+
+
+def explain(code: str) -> str | None:
+    """The catalogue entry of a code, as text."""
+    entry = CATALOGUE.get(code.upper())
+    return f"{code.upper()}: {entry[0]}\n\n{entry[1]}" if entry else None

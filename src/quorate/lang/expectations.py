@@ -1,0 +1,39 @@
+"""Expectations that a file states about itself, in comment lines of any `#`-comment language.
+
+# expect: safety proved                 every safety property, whatever the method
+# expect: [mutex] violated              one property
+# expect: induct not-inductive          for one verb only; it outweighs the general line
+# expect: check node=3 states=1234      read by `check`
+"""
+
+from __future__ import annotations
+
+import re
+
+from quorate.lang.diagnostics import Sink
+from quorate.models.relational import Expectation
+from quorate.models.source import Source, Span
+
+VERDICTS = ("proved", "violated", "not-inductive", "unknown")
+VERBS = ("induct", "check", "simulate", "infer", "cutoff", "live", "verify")
+_LINE = re.compile(r"^[ \t]*#[ \t]*expect:[ \t]*([^\n]*?)[ \t]*\r?$", re.MULTILINE)
+
+
+def expectations(source: Source, sink: Sink) -> tuple[Expectation, ...]:
+    """All expectations of a file, in order; lines that are not understood are warned about."""
+    found = []
+    for match in _LINE.finditer(source.text):
+        span = Span(source, match.start(1), max(match.end(1), match.start(1) + 1))
+        words = match.group(1).split()
+        verb = words.pop(0) if words and words[0] in VERBS else None
+        if verb == "check" and words and words[-1].startswith("states="):
+            found.append(Expectation(verb, " ".join(words[:-1]), words[-1], span))
+            continue
+        if len(words) == 1:
+            words.insert(0, "safety")
+        target = words[0].strip("[]") if words else ""
+        if len(words) != 2 or words[1] not in VERDICTS:
+            sink.warning("Q0216", "this expectation is not understood", span)
+            continue
+        found.append(Expectation(verb, target, words[1], span))
+    return tuple(found)

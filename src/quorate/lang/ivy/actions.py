@@ -1,0 +1,498 @@
+"""What the code of an action does: symbolic execution from an arbitrary state.
+
+Every symbol and local variable has a value over the state before, assignments replace it, and the branches of an `if`
+are joined by conditionals.  Calls are inlined.  What the code leaves open (local variables, witnesses, `*`) becomes a
+parameter, or a choice where it depends on variables.  What must be proved is collected as obligations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+
+from quorate.lang.diagnostics import Sink
+from quorate.lang.elaborate import Failed, Hole, Local, resolve
+from quorate.lang.ivy import syntax
+from quorate.lang.ivy.modules import Action, Part
+from quorate.lang.ivy.renaming import mentioned
+from quorate.lang.ivy.signature import Signature, is_variable, variable_name
+from quorate.lang.reader import Ascription, Binder, Conditional, Expression, Operation, Quantifier, Reference
+from quorate.logic.terms import (
+    BOOL,
+    TRUE,
+    And,
+    Or,
+    Sort,
+    Symbol,
+    Term,
+    Var,
+    conj,
+    disj,
+    equal,
+    forall,
+    implies,
+    ite,
+    neg,
+)
+from quorate.logic.transform import Lambda, fresh_name, fresh_variables, replace_symbols, substitute, symbols_of
+from quorate.models.source import Span
+
+MAX_SIZE = 50_000
+MAX_DEPTH = 200
+MAX_WORK = 3_000_000
+MAX_CALLS = 30
+
+Names = dict[str, Symbol]
+"""The local variables in scope, as symbols of their own."""
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """A formula to be proved wherever the path to it can be taken, both over the state before the action."""
+
+    label: str | None
+    path: Term
+    formula: Term
+    span: Span
+
+
+@dataclass
+class State:
+    """Values over the state before, what was assumed since the last branch, and what held on entering that branch."""
+
+    values: dict[Symbol, Lambda] = field(default_factory=dict)
+    assumptions: list[Term] = field(default_factory=list)
+    path: tuple[Term, ...] = ()
+
+    def branch(self, condition: Term) -> State:
+        return State(dict(self.values), [], (*self.path, *self.assumptions, condition))
+
+
+class Run:
+    """One execution.  `parameters` and `choices` grow as the code leaves things open."""
+
+    def __init__(self, signature: Signature, sink: Sink, initialization: bool = False) -> None:
+        self.signature = signature
+        self.sink = sink
+        self.initialization = initialization
+        self.actions = signature.program.actions
+        self.taken = set(signature.scope.symbols)
+        self.parameters: list[Var] = []
+        self.choices: list[Symbol] = []
+        self.obligations: list[Obligation] = []
+        self.variables: dict[Symbol, tuple[Var, ...]] = {}
+        self.callers: list[str] = []
+        self.failed = False
+        self.exhausted = False
+        self.trusted = False
+        self.work = 0
+        self.measures: dict[Term, tuple[int, int]] = {}
+
+    # -- names and values ------------------------------------------------------------------------------------------
+
+    def fresh(self, name: str) -> str:
+        name = fresh_name(name.replace(".", "_"), self.taken.__contains__)
+        self.taken.add(name)
+        return name
+
+    def parameter(self, name: str, sort: Sort) -> Var:
+        self.parameters.append(Var(self.fresh(name), sort))
+        return self.parameters[-1]
+
+    def local(self, name: str, places: tuple[Var, ...], sort: Sort) -> Symbol:
+        """A symbol for a local variable; no program can contain its name."""
+        symbol = Symbol(f"{name}#{len(self.variables)}", tuple(place.sort for place in places), sort)
+        self.variables[symbol] = places
+        return symbol
+
+    def places(self, symbol: Symbol) -> tuple[Var, ...]:
+        return self.variables.get(symbol) or self.signature.variables.get(symbol, ())
+
+    def value(self, symbol: Symbol, state: State) -> Lambda:
+        found = state.values.get(symbol)
+        places = self.places(symbol)
+        return (places, symbol(*places)) if found is None else found
+
+    def current(self, term: Term, state: State) -> Term:
+        """The term with everything in it replaced by its present value.
+
+        A defined symbol is opened first if what it is defined by has changed.
+        """
+        definitions, reads = self.signature.definitions, self.signature.reads
+        while True:
+            stale = {s for s in symbols_of(term) if s in definitions and not reads[s].isdisjoint(state.values)}
+            if not stale:
+                break
+            term = replace_symbols(term, {symbol: definitions[symbol] for symbol in stale})
+        changed = {s: state.values[s] for s in symbols_of(term) if s in state.values}
+        return replace_symbols(term, changed) if changed else term
+
+    def check_size(self, term: Term, span: Span) -> Term:
+        size, depth = self.measure(term)
+        self.work += size
+        if size > MAX_SIZE or depth > MAX_DEPTH or self.work > MAX_WORK:
+            self.sink.error("Q0222", "the effect of the action up to here is too large", span)
+            self.exhausted = True
+            raise Failed
+        return term
+
+    def measure(self, term: Term) -> tuple[int, int]:
+        """Size (counting shared parts as often as they occur) and depth."""
+        stack = [term]
+        while stack:
+            top = stack[-1]
+            missing = [child for child in top.children if child not in self.measures]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            below = [self.measures[child] for child in top.children]
+            self.measures[top] = (1 + sum(size for size, _ in below), 1 + max((depth for _, depth in below), default=0))
+        return self.measures[term]
+
+    # -- expressions -----------------------------------------------------------------------------------------------
+
+    def evaluate(self, expression: Expression, sort: Sort, names: Names, state: State) -> Term:
+        """The present value of an expression in which every variable is bound."""
+        expression = self.hoist(expression, names, state)
+        term = self.signature.elaborator(names).closed(expression, sort)
+        return self.check_size(self.current(term, state), expression.span)
+
+    def formula(self, expression: Expression, names: Names, state: State) -> Term:
+        """A formula, universally closed, before its symbols are replaced by their present values."""
+        return self.signature.elaborator(names).formula(self.hoist(expression, names, state))
+
+    def hoist(self, expression: Expression, names: Names, state: State) -> Expression:
+        """Perform the calls in an expression, from left to right, and put their results in their places."""
+        if mentioned(expression).isdisjoint(self.actions):
+            return expression
+        match expression:
+            case Reference(span, name, _, arguments):
+                if name in self.actions and name not in names:
+                    results = self.call(expression, names, state)
+                    if len(results) != 1:
+                        self.sink.error(
+                            "Q0224", f"`{name}` has {len(results)} results, so it is not an expression", span
+                        )
+                        raise Failed
+                    symbol = self.local("result", (), results[0].sort)
+                    state.values[symbol] = ((), results[0])
+                    names[symbol.name] = symbol
+                    return Reference(span, symbol.name)
+                made = None if arguments is None else tuple(self.hoist(item, names, state) for item in arguments)
+                return Reference(span, name, 0, made)
+            case Operation(span, operator, operands):
+                return Operation(span, operator, tuple(self.hoist(item, names, state) for item in operands))
+            case Conditional(span, condition, then, otherwise):
+                parts = [self.hoist(item, names, state) for item in (then, condition, otherwise)]
+                return Conditional(span, parts[1], parts[0], parts[2])
+            case Ascription(span, body, sort):
+                return Ascription(span, self.hoist(body, names, state), sort)
+            case Quantifier(span, _, _, _):
+                self.sink.error("Q0104", "calls under a quantifier are not supported", span)
+                raise Failed
+        return expression
+
+    def call(self, reference: Reference, names: Names, state: State) -> list[Term]:
+        """Inline a call; the present values of the results come back."""
+        action, span = self.actions[reference.name], reference.span
+        arguments = reference.arguments or ()
+        if action.name in self.callers:
+            self.sink.error("Q0223", f"`{action.name}` calls itself", span)
+            raise Failed
+        if len(self.callers) >= MAX_CALLS:
+            self.sink.error("Q0222", f"calls are nested more than {MAX_CALLS} levels deep", span)
+            raise Failed
+        if len(arguments) != len(action.parameters):
+            message = f"`{action.name}` takes {len(action.parameters)} arguments, {len(arguments)} given"
+            self.sink.error("Q0202", message, span)
+            raise Failed
+        if any(is_variable(name) for argument in arguments for name in mentioned(argument)):
+            self.sink.error("Q0104", "calls that depend on a logical variable are not supported", span)
+            raise Failed
+        values = []
+        for parameter, argument in zip(action.parameters, arguments, strict=True):
+            sort = self.signature.sort(parameter.sort, f"parameter `{parameter.name}`", parameter.span)
+            values.append(self.evaluate(argument, sort, names, state))
+        return self.enter(action, values, state)
+
+    def enter(self, action: Action, arguments: list[Term], state: State) -> list[Term]:
+        """Run an action's code on values for its parameters."""
+        inputs = []
+        for parameter, term in zip(action.parameters, arguments, strict=True):
+            inputs.append(self.local(parameter.name, (), term.sort))
+            state.values[inputs[-1]] = ((), term)
+        same = dict(zip((parameter.name for parameter in action.parameters), inputs, strict=True))
+        outputs = [same.get(result.name) or self.unknown(result, state) for result in action.results]
+        self.callers.append(action.name)
+        try:
+            for part in action.parts:
+                self.part(part, inputs, outputs, state)
+        finally:
+            self.callers.pop()
+        return [self.value(symbol, state)[1] for symbol in outputs]
+
+    def unknown(self, binder: Binder, state: State) -> Symbol:
+        """A local variable that may have any value."""
+        sort = self.signature.sort(binder.sort, f"`{binder.name}`", binder.span)
+        symbol = self.local(binder.name, (), sort)
+        state.values[symbol] = ((), self.parameter(binder.name, sort))
+        return symbol
+
+    def part(self, part: Part, inputs: list[Symbol], outputs: list[Symbol], state: State) -> None:
+        names = dict(zip(part.parameters + part.results, chain(inputs, outputs), strict=True))
+        saved, self.trusted = self.trusted, part.trusted
+        self.block(part.body, names, state)
+        self.trusted = saved
+
+    # -- statements ------------------------------------------------------------------------------------------------
+
+    def block(self, block: syntax.Block, names: Names, state: State) -> None:
+        names = dict(names)
+        for statement in block.statements:
+            self.step(statement, names, state)
+
+    def step(self, statement: syntax.Statement, names: Names, state: State) -> None:
+        """Execute one statement; after an error go on with the next, so that all errors are found."""
+        if self.exhausted:
+            return
+        self.work += 1
+        try:
+            self.statement(statement, names, state)
+        except Failed:
+            self.failed = True
+
+    def statement(self, statement: syntax.Statement, names: Names, state: State) -> None:
+        match statement:
+            case syntax.Block():
+                self.block(statement, names, state)
+            case syntax.Condition():
+                self.condition(statement, names, state)
+            case syntax.Assignment(_, (target,), value):
+                self.assign(target, value, names, state)
+            case syntax.Assignment(span, targets, value):
+                self.assign_results(targets, value, names, state, span)
+            case syntax.Invocation(span, call):
+                if call.name not in self.actions or call.name in names:
+                    self.sink.error("Q0224", f"there is no action `{call.name}`", span)
+                    raise Failed
+                self.call(call, names, state)
+            case syntax.IfStatement():
+                self.if_statement(statement, names, state)
+            case syntax.IfSome():
+                self.if_some(statement, names, state)
+            case syntax.Local():
+                self.introduce(statement, names, state)
+            case _:
+                raise TypeError(f"unknown statement {statement!r}")
+
+    def condition(self, statement: syntax.Condition, names: Names, state: State) -> None:
+        term = self.formula(statement.formula, names, state)
+        self.settle(statement, self.check_size(self.current(term, state), statement.span), state)
+
+    def settle(self, statement: syntax.Condition, formula: Term, state: State) -> None:
+        """A condition is assumed; unless the text says so or the environment sees to it, it has to be proved first."""
+        kind = statement.kind
+        if self.initialization and kind != "assume" and not (kind == "require" and not self.callers):
+            fix = "say `assume`, or state an invariant"
+            self.sink.error("Q0104", f"`{kind}` in an initialization is not supported here", statement.span, fix=fix)
+            raise Failed
+        if self.trusted and kind in ("ensure", "assert"):
+            message = f"this is not proved: `{self.callers[-1]}` belongs to a trusted isolate"
+            self.sink.warning("Q0226", message, statement.span)
+        elif kind in ("ensure", "assert") or (kind == "require" and len(self.callers) > 1):
+            path = conj(*state.path, *state.assumptions)
+            self.obligations.append(Obligation(statement.label, path, formula, statement.span))
+        state.assumptions.append(formula)
+
+    def assign(self, target: Reference, value: Expression | None, names: Names, state: State) -> None:
+        symbol = self.assignable(target, names)
+        value = None if value is None else self.hoist(value, names, state)
+        arguments = [self.hoist(argument, names, state) for argument in target.arguments or ()]
+        places = self.places(symbol)
+        bound = self.bound_places(arguments, places)
+        elaborator = self.signature.elaborator(names)
+        elaborator.locals = [Local(name, place.sort, target.span) for name, place in bound.items()]
+        renaming = {Var(name, place.sort): place for name, place in bound.items()}
+
+        def present(expression: Expression, sort: Sort) -> Term:
+            return substitute(self.current(elaborator.closed(expression, sort), state), renaming)
+
+        conditions = [
+            equal(place, present(argument, place.sort)) for place, argument in zip(places, arguments, strict=True)
+        ]
+        new = (
+            self.anything(target.name, tuple(bound.values()), symbol.sort)
+            if value is None
+            else present(value, symbol.sort)
+        )
+        self.store(symbol, ite(conj(*conditions), new, self.value(symbol, state)[1]), state, target.span)
+
+    def store(self, symbol: Symbol, value: Term, state: State, span: Span) -> None:
+        state.values[symbol] = (self.places(symbol), self.check_size(value, span))
+
+    def assignable(self, target: Reference, names: Names) -> Symbol:
+        name, span = target.name, target.span
+        symbol = names.get(name) or self.signature.scope.symbols.get(name)
+        if symbol is None:
+            if name in self.actions or is_variable(name):
+                self.sink.error("Q0214", f"`{name}` cannot be assigned", span)
+            else:
+                self.sink.error("Q0201", f"unknown name `{name}`", span)
+            raise Failed
+        if name not in names and (symbol in self.signature.definitions or symbol not in self.signature.variables):
+            what = "defined" if symbol in self.signature.definitions else "an element of a sort"
+            self.sink.error("Q0214", f"`{name}` is {what}, so it cannot be assigned", span)
+            raise Failed
+        if len(target.arguments or ()) != len(symbol.arguments):
+            message = f"`{name}` takes {len(symbol.arguments)} arguments, {len(target.arguments or ())} given"
+            self.sink.error("Q0202", message, span)
+            raise Failed
+        return symbol
+
+    def bound_places(self, arguments: list[Expression], places: tuple[Var, ...]) -> dict[str, Var]:
+        """The variables on the left side of an assignment and the places they stand for."""
+        bound: dict[str, Var] = {}
+        for place, argument in zip(places, arguments, strict=True):
+            body = argument.body if isinstance(argument, Ascription) else argument
+            if isinstance(body, Reference) and is_variable(body.name):
+                if body.name in bound:
+                    message = f"the variable `{body.name}` twice on the left side of an assignment is not supported"
+                    self.sink.error("Q0104", message, body.span)
+                    raise Failed
+                bound[body.name] = place
+        return bound
+
+    def anything(self, name: str, places: tuple[Var, ...], sort: Sort) -> Term:
+        """A value that the code leaves open, one for each value of the places."""
+        if not places:
+            return self.parameter(f"new_{name}", sort)
+        choice = Symbol(self.fresh(f"new_{name}"), [place.sort for place in places], sort)
+        self.choices.append(choice)
+        return choice(*places)
+
+    def assign_results(
+        self, targets: tuple[Reference, ...], value: Expression | None, names: Names, state: State, span: Span
+    ) -> None:
+        if not isinstance(value, Reference) or value.name not in self.actions or value.name in names:
+            self.sink.error("Q0224", "several targets need a call of an action with as many results", span)
+            raise Failed
+        results = self.call(value, names, state)
+        if len(results) != len(targets):
+            self.sink.error("Q0202", f"`{value.name}` has {len(results)} results, {len(targets)} targets given", span)
+            raise Failed
+        inner = dict(names)
+        references = []
+        for result in results:
+            symbol = self.local("result", (), result.sort)
+            state.values[symbol] = ((), result)
+            inner[symbol.name] = symbol
+            references.append(Reference(span, symbol.name))
+        for target, reference in zip(targets, references, strict=True):
+            self.assign(target, reference, inner, state)
+
+    def if_statement(self, statement: syntax.IfStatement, names: Names, state: State) -> None:
+        if statement.condition is None:
+            condition: Term = self.parameter("chosen", BOOL)
+        else:
+            condition = self.evaluate(statement.condition, BOOL, names, state)
+        self.branch(condition, statement.then, statement.otherwise, names, names, state)
+
+    def if_some(self, statement: syntax.IfSome, names: Names, state: State) -> None:
+        """The condition holds for the witness, or for nothing at all; which of the two decides the branch."""
+        self.signature.check_distinct(statement.binders)
+        if not mentioned(statement.condition).isdisjoint(self.actions):
+            self.sink.error("Q0104", "calls in the condition of `if some` are not supported", statement.condition.span)
+            raise Failed
+        inner = dict(names)
+        witnesses = [self.unknown(binder, state) for binder in statement.binders]
+        inner.update(zip((binder.name for binder in statement.binders), witnesses, strict=True))
+        term = self.signature.elaborator(inner).closed(statement.condition, BOOL)
+        holds = self.check_size(self.current(term, state), statement.condition.span)
+        named = [
+            Var(variable_name(binder.name), witness.sort)
+            for binder, witness in zip(statement.binders, witnesses, strict=True)
+        ]
+        variables = fresh_variables(named, ())
+        general = State(dict(state.values))
+        general.values.update((witness, ((), v)) for witness, v in zip(witnesses, variables, strict=True))
+        nothing = forall(variables, neg(self.current(term, general)))
+        state.assumptions.append(disj(holds, nothing))
+        self.branch(holds, statement.then, statement.otherwise, inner, names, state)
+
+    def branch(
+        self,
+        condition: Term,
+        then: syntax.Block,
+        otherwise: syntax.Block | None,
+        inner: Names,
+        names: Names,
+        state: State,
+    ) -> None:
+        first, second = state.branch(condition), state.branch(neg(condition))
+        self.block(then, inner, first)
+        if otherwise is not None:
+            self.block(otherwise, names, second)
+        for symbol in dict.fromkeys(chain(first.values, second.values)):
+            if symbol in self.variables and symbol not in state.values:
+                continue
+            one, other = self.value(symbol, first), self.value(symbol, second)
+            if one != other or symbol in state.values:
+                state.values[symbol] = (one[0], self.check_size(_joined(condition, one[1], other[1]), then.span))
+        for guard, side in ((condition, first), (neg(condition), second)):
+            assumed = implies(guard, conj(*side.assumptions))
+            if assumed is not TRUE:
+                state.assumptions.append(assumed)
+
+    def introduce(self, statement: syntax.Local, names: Names, state: State) -> None:
+        name, span, value = statement.name, statement.span, statement.value
+        if statement.arguments:
+            self.introduce_function(statement, names, state)
+            return
+        if value is None:
+            names[name] = self.unknown(Binder(name, statement.sort, span), state)
+            return
+        value = self.hoist(value, names, state)
+        if statement.sort is not None:
+            sort = self.signature.sort(statement.sort, f"`{name}`", span)
+        else:
+            elaborator = self.signature.elaborator(names)
+            kind = resolve(elaborator.infer(value))
+            if isinstance(kind, Hole):
+                if not elaborator.failed:
+                    self.sink.error(
+                        "Q0204", f"cannot tell the sort of `{name}`", span, fix=f"write `var {name} : SORT := ...`"
+                    )
+                raise Failed
+            sort = kind
+        term = self.evaluate(value, sort, names, state)
+        names[name] = self.local(name, (), sort)
+        state.values[names[name]] = ((), term)
+
+    def introduce_function(self, statement: syntax.Local, names: Names, state: State) -> None:
+        """`var f(X:s) : t`: a local function that may be anything until it is assigned."""
+        name, span = statement.name, statement.span
+        if statement.value is not None:
+            self.sink.error(
+                "Q0104", "initial values of local functions are not supported", span, fix="assign it afterwards"
+            )
+            raise Failed
+        sorts = [self.signature.sort(b.sort, f"argument `{b.name}`", b.span) for b in statement.arguments]
+        named = [Var(variable_name(b.name), sort) for b, sort in zip(statement.arguments, sorts, strict=True)]
+        places = tuple(fresh_variables(named, ()))
+        sort = self.signature.sort(statement.sort, f"`{name}`", span)
+        symbol = self.local(name, places, sort)
+        choice = Symbol(self.fresh(name), sorts, sort)
+        self.choices.append(choice)
+        names[name] = symbol
+        state.values[symbol] = (places, choice(*places))
+
+
+def _joined(condition: Term, one: Term, other: Term) -> Term:
+    """One value or the other; a value that only adds to the other, or takes away from it, is written that way."""
+    for test, more, less in ((condition, one, other), (neg(condition), other, one)):
+        if isinstance(more, Or) and less in more.args:
+            return disj(conj(test, disj(*(arg for arg in more.args if arg is not less))), less)
+        if isinstance(more, And) and less in more.args:
+            return conj(implies(test, conj(*(arg for arg in more.args if arg is not less))), less)
+    return ite(condition, one, other)

@@ -1,0 +1,234 @@
+"""What an Ivy file means: text to a relational model.
+
+The file is parsed, flattened (`modules`), its names and sorts are settled (`signature`), and the code of its actions is
+executed symbolically (`actions`, `initial`).  Here the pieces are put together and the properties sorted into what is
+to be proved and what is offered as a lemma.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from quorate.lang.diagnostics import Sink
+from quorate.lang.elaborate import Failed
+from quorate.lang.expectations import expectations
+from quorate.lang.ivy import syntax
+from quorate.lang.ivy.actions import Obligation, Run, State
+from quorate.lang.ivy.grammar import parse
+from quorate.lang.ivy.initial import initial_states
+from quorate.lang.ivy.modules import Action, Program, flatten
+from quorate.lang.ivy.signature import Signature, normal, variable_name
+from quorate.logic.terms import BOOL, TRUE, Symbol, Term, Var, conj, forall, implies, neg
+from quorate.logic.transform import fresh_name, fresh_variables, substitute, symbols_of
+from quorate.models.relational import Named, RelationalModel, Theorem, Transition, Update
+from quorate.models.source import Source, Span
+
+SAFETY_LABEL = "1000000"
+"""How the DistAI and DuoAI suites mark the property to be proved among the invariants."""
+
+FOLLOW_ON = ("Q0201", "Q0206", "Q0224")
+
+
+def read(source: Source, sink: Sink) -> RelationalModel | None:
+    """The model of an Ivy file, or None if the sink holds errors."""
+    try:
+        declarations = parse(source, sink)
+        inner = Sink()
+        program = flatten(declarations, inner)
+        model = _Reader(source, inner, program).model()
+    except RecursionError:
+        sink.error("Q0103", "something in the file is nested too deeply", Span(source, 0, 0))
+        return None
+    unreadable = sink.failed
+    for diagnostic in inner.found.values():
+        if not (unreadable and diagnostic.code in FOLLOW_ON):
+            sink.report(diagnostic)
+    return None if sink.failed else model
+
+
+@dataclass(frozen=True)
+class _Property:
+    kind: str
+    label: str | None
+    named: Named
+
+
+class _Reader:
+    def __init__(self, source: Source, sink: Sink, program: Program) -> None:
+        self.source = source
+        self.sink = sink
+        self.program = program
+        self.signature = Signature(program, sink)
+        self.labels = {formula.label for formula in program.formulas if formula.label}
+        self.used: set[str] = set()
+        self.counts: dict[str, int] = {}
+        self.failure: Symbol | None = None
+        self.assertions: list[Named] = []
+        self.transitions: list[Transition] = []
+
+    def model(self) -> RelationalModel:
+        axioms: list[Named] = []
+        theorems: list[Theorem] = []
+        properties: list[_Property] = []
+        for declaration in self.program.formulas:
+            if declaration.kind != "init":
+                self.formula(declaration, axioms, theorems, properties)
+        starts = (declaration for declaration in self.program.formulas if declaration.kind == "init")
+        initial = initial_states(self.signature, starts, self.sink)
+        first = [Named(self.name("init", label, span), formula, span) for label, formula, span in initial.formulas]
+        self.signature.scope.symbols.update((symbol.name, symbol) for symbol in initial.symbols)
+        for action in self.program.actions.values():
+            self.action(action)
+        safety, invariants = _sorted_properties(properties)
+        symbols = [*self.signature.symbols, *initial.symbols]
+        if self.failure is not None:
+            symbols.append(self.failure)
+            first.append(Named(self.name("init", None, None), neg(self.failure())))
+            safety.append(Named(self.name("safety", self.failure.name, None), neg(self.failure())))
+        builtin = self.signature.builtin
+        return RelationalModel(
+            name=PurePath(self.source.path).stem,
+            language="ivy",
+            sorts=tuple(
+                sort for name, sort in self.signature.scope.sorts.items() if sort.name == name not in ("bool", "int")
+            ),
+            symbols=(*symbols, *(builtin[name] for name in sorted(builtin))),
+            derived=tuple(self.signature.derived),
+            axioms=(*axioms, *self.signature.order_axioms()),
+            initial=tuple(first),
+            transitions=tuple(self.transitions),
+            safety=(*safety, *self.assertions),
+            invariants=tuple(invariants),
+            theorems=tuple(theorems),
+            expectations=expectations(self.source, self.sink),
+            source=self.source,
+        )
+
+    def name(self, kind: str, label: str | None, span: Span | None) -> str:
+        """The name of a property: its label, or its kind and number; each is used once."""
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        taken = self.used if label is not None else self.used | self.labels
+        wanted = label or f"{kind}_{self.counts[kind]}"
+        name = fresh_name(wanted, taken.__contains__)
+        if label is not None and name != label and span is not None:
+            self.sink.warning("Q0205", f"two properties are called `{label}`; the second is renamed", span)
+        self.used.add(name)
+        return name
+
+    # -- properties ------------------------------------------------------------------------------------------------
+
+    def formula(
+        self,
+        declaration: syntax.FormulaDeclaration,
+        axioms: list[Named],
+        theorems: list[Theorem],
+        properties: list[_Property],
+    ) -> None:
+        kind, label, span = declaration.kind, declaration.label, declaration.span
+        try:
+            formula = normal(self.signature.elaborator().formula(declaration.formula))
+        except Failed:
+            return
+        name = self.name(kind, label, span)
+        mutable = sorted(symbol.name for symbol in symbols_of(formula) if symbol.mutable)
+        if kind == "axiom" and not mutable:
+            axioms.append(Named(name, formula, span))
+            return
+        if kind == "property" and not mutable:
+            theorems.append(Theorem(name, 0, formula, span))
+            return
+        if kind == "axiom":
+            message = f"this axiom speaks of `{mutable[0]}`, which changes; it is to be proved, not assumed"
+            self.sink.warning("Q0211", message, span)
+        elif not mutable:
+            self.sink.warning("Q0215", f"{kind} `{name}` mentions no mutable symbol", span)
+        properties.append(_Property(kind, label, Named(name, formula, span)))
+
+    # -- actions ---------------------------------------------------------------------------------------------------
+
+    def action(self, action: Action) -> None:
+        """Execute an action; the environment takes the exported ones as steps."""
+        run, state = Run(self.signature, self.sink), State()
+        try:
+            self.signature.check_distinct(action.parameters)
+            self.signature.check_distinct(action.results)
+            formals: list[Term] = []
+            for binder in action.parameters:
+                sort = self.signature.sort(binder.sort, f"parameter `{binder.name}`", binder.span)
+                formals.append(run.parameter(binder.name, sort))
+            run.enter(action, formals, state)
+        except Failed:
+            return
+        if not run.failed and self.is_step(action):
+            self.step(action, run, state, len(formals))
+
+    def is_step(self, action: Action) -> bool:
+        if self.program.exports:
+            return action.name in self.program.exports
+        return action.name not in self.program.imports and bool(action.parts)
+
+    def step(self, action: Action, run: Run, state: State, formals: int) -> None:
+        guard = normal(conj(*state.assumptions))
+        updates = []
+        for symbol in self.signature.symbols:
+            if symbol in state.values:
+                places, value = state.values[symbol]
+                value = normal(value)
+                if value is not symbol(*places):
+                    updates.append(Update(symbol, places, value))
+        parts = [guard, *(update.value for update in updates)]
+        parameters = (*run.parameters[:formals], *_used_variables(run.parameters[formals:], parts))
+        used = symbols_of(*parts)
+        choices = tuple(choice for choice in run.choices if choice in used)
+        self.transitions.append(Transition(action.name, parameters, choices, guard, tuple(updates), action.span))
+        for number, obligation in enumerate(run.obligations, 1):
+            self.oblige(action, run, obligation, number)
+
+    def oblige(self, action: Action, run: Run, obligation: Obligation, number: int) -> None:
+        """What an action asserts, as a safety property.
+
+        It speaks of the state before the action.  If the path to the assertion depends on choices, which formulas
+        cannot quantify, a step of its own raises a flag instead.
+        """
+        path, formula = normal(obligation.path), normal(obligation.formula)
+        claim = normal(implies(path, formula))
+        if claim is TRUE:
+            return
+        name = self.name("assert", obligation.label or f"{action.name}_assert_{number}", None)
+        choices = tuple(choice for choice in run.choices if choice in symbols_of(path, formula))
+        parameters = _used_variables(run.parameters, [path, formula])
+        if not choices:
+            variables = fresh_variables([Var(variable_name(p.name), p.sort) for p in parameters], ())
+            closed = forall(variables, substitute(claim, dict(zip(parameters, variables, strict=True))))
+            self.assertions.append(Named(name, normal(closed), obligation.span))
+            return
+        if self.failure is None:
+            taken = set(self.signature.scope.symbols) | self.used | self.labels
+            self.failure = Symbol(fresh_name("assertion_failed", taken.__contains__), (), BOOL, True)
+        names = {*self.program.actions, *(transition.name for transition in self.transitions)}
+        step = fresh_name(name, names.__contains__)
+        guard = normal(conj(path, neg(formula)))
+        raised = Update(self.failure, (), TRUE)
+        self.transitions.append(Transition(step, tuple(parameters), choices, guard, (raised,), obligation.span))
+
+
+def _used_variables(variables: list[Var], terms: list[Term]) -> list[Var]:
+    free = frozenset[Var]().union(*(term.free for term in terms))
+    return [variable for variable in variables if variable in free]
+
+
+def _sorted_properties(properties: list[_Property]) -> tuple[list[Named], list[Named]]:
+    """What is to be proved, and what is offered as a lemma."""
+    invariants = [item for item in properties if item.kind != "axiom"]
+    chosen = [item for item in invariants if item.kind == "safety"]
+    if not chosen:
+        chosen = [item for item in invariants if item.label and _marks_safety(item.label)]
+    if not chosen:
+        chosen = invariants
+    return [item.named for item in chosen], [item.named for item in properties if item not in chosen]
+
+
+def _marks_safety(label: str) -> bool:
+    last = label.rpartition(".")[2]
+    return last == SAFETY_LABEL or last.startswith("safety")

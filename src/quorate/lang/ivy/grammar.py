@@ -1,0 +1,536 @@
+"""The grammar of Ivy files, versions 1.3 to 1.8: text to the surface tree.
+
+Precedences follow Ivy's own parser (kenmcmil/ivy, ivy_parser.py): implication associates to the left from 1.7 on and to
+the right before.  What lies outside the subset is named in a Q0104 diagnostic.  `statements` reads the action bodies.
+"""
+
+from __future__ import annotations
+
+import re
+
+from quorate.lang.diagnostics import Sink
+from quorate.lang.ivy import syntax
+from quorate.lang.ivy.statements import LEXICON, StatementParser
+from quorate.lang.reader import Binder, SyntaxProblem, Token, tokenize
+from quorate.models.source import Source, Span
+
+STARTS = frozenset(
+    [
+        "type",
+        "relation",
+        "individual",
+        "function",
+        "module",
+        "object",
+        "isolate",
+        "instantiate",
+        "instance",
+        "axiom",
+        "property",
+        "conjecture",
+        "invariant",
+        "definition",
+        "derived",
+        "init",
+        "action",
+        "before",
+        "after",
+        "around",
+        "implement",
+        "export",
+        "import",
+        "include",
+        "interpret",
+        "macro",
+        "private",
+        "specification",
+        "implementation",
+        "trusted",
+        "ghost",
+        "attribute",
+        "extract",
+        "delegate",
+        "proof",
+        "alias",
+        "destructor",
+        "variant",
+        "temporal",
+    ]
+)
+
+CONTEXTUAL = frozenset(
+    ["safety", "template", "parameter", "constant", "common", "finite", "explicit", "process", "global"]
+)
+
+UNSUPPORTED = {
+    "destructor": "struct fields (`destructor`)",
+    "constructor": "struct constructors (`constructor`)",
+    "field": "struct fields (`field`)",
+    "struct": "structs (`struct`)",
+    "variant": "variant types (`variant`)",
+    "subclass": "subclasses (`subclass`)",
+    "around": "`around` monitors",
+    "mixin": "`mixin` declarations",
+    "temporal": "temporal properties (`temporal`)",
+    "theorem": "theorem schemata (`theorem`)",
+    "schema": "schemata (`schema`)",
+    "tactic": "tactics (`tactic`)",
+    "concept": "concepts (`concept`)",
+    "progress": "progress properties (`progress`)",
+    "rely": "`rely` declarations",
+    "mixord": "`mixord` declarations",
+    "scenario": "scenarios (`scenario`)",
+    "unprovable": "`unprovable` declarations",
+    "process": "processes (`process`)",
+    "method": "methods (`method`)",
+    "state": "`state` declarations",
+    "update": "`update` declarations",
+    "native": "quoted native code",
+}
+
+
+class IvyParser(StatementParser):
+    """Declarations of an Ivy file."""
+
+    stumbled = False
+
+    def declarations(self, closing: bool) -> tuple[syntax.Declaration, ...]:
+        """Declarations up to the end of the file, or of the block when `closing`."""
+        found: list[syntax.Declaration] = []
+        depth = self.depth
+        while not self.at("end") and not (closing and self.at("}")):
+            start = self.index
+            try:
+                self.deeper()
+                found.extend(self.declaration())
+            except SyntaxProblem:
+                self.recover(start, closing)
+            self.depth = depth
+        return tuple(found)
+
+    def recover(self, start: int, closing: bool) -> None:
+        """Move on to the next declaration, without losing count of the braces on the way."""
+        self.stumbled = True
+        if self.index == start:
+            self.advance()
+        kinds = [token.kind for token in self.tokens[start : self.index]]
+        braces = kinds.count("{") - kinds.count("}")
+        while not self.at("end") and not self.starts_declaration(self.token):
+            if self.at("}") and braces <= 0 and closing:
+                return
+            braces += {"{": 1, "}": -1}.get(self.advance().kind, 0)
+
+    def starts_declaration(self, token: Token) -> bool:
+        if token.kind in STARTS:
+            return True
+        before = self.tokens[max(self.index - 1, 0)].span
+        return token.kind == "name" and token.text in CONTEXTUAL and before.line < token.span.line
+
+    def declaration(self) -> list[syntax.Declaration]:
+        start = self.token
+        word = start.text if start.kind == "name" else start.kind
+        match word:
+            case "type":
+                return [self.type_declaration()]
+            case "relation" | "individual" | "function" | "var" | "parameter" | "constant":
+                self.advance()
+                return self.symbols(word)
+            case "module":
+                return [self.module()]
+            case "instantiate" | "instance":
+                return [self.instantiation()]
+            case "object" | "isolate":
+                return self.object_declaration(trusted=False)
+            case "trusted":
+                self.advance()
+                if not self.at("isolate"):
+                    self.fail("expected `isolate` after `trusted`")
+                return self.object_declaration(trusted=True)
+            case "specification" | "implementation" | "private" | "common":
+                return self.group()
+            case "ghost" | "finite" | "explicit":
+                self.advance()
+                return self.declaration()
+            case "axiom" | "property" | "conjecture" | "invariant" | "safety" | "init":
+                return [self.formula_declaration(word)]
+            case "definition" | "derived":
+                return [self.definition()]
+            case "action":
+                return [self.action()]
+            case "before" | "after" | "implement":
+                return [self.monitor(word)]
+            case "export" | "import":
+                return self.boundary(word)
+            case "interpret":
+                return [self.interpretation()]
+            case "alias":
+                return [self.alias()]
+            case "macro":
+                return [self.macro()]
+            case "include":
+                return self.include()
+            case "attribute" | "extract" | "delegate":
+                self.advance()
+                self.skip_declaration()
+                return []
+            case "proof":
+                self.proof()
+                return []
+            case "template":
+                self.sink.warning(
+                    "Q0104", "`template` lines guide a search for invariants; they are not used", start.span
+                )
+                self.advance()
+                self.skip_declaration()
+                return []
+            case "}" if self.stumbled:
+                self.advance()
+                return []
+        if word in UNSUPPORTED:
+            self.fail(f"{UNSUPPORTED[word]} are not supported", code="Q0104")
+        self.fail(
+            "expected a declaration", fix="a declaration starts with type, relation, action, invariant, export, ..."
+        )
+
+    def skip_declaration(self) -> None:
+        """Pass over what belongs to a declaration that has no meaning here."""
+        braces = 0
+        while not self.at("end"):
+            if braces == 0 and (self.at("}") or self.starts_declaration(self.token) or self.at("var")):
+                return
+            braces += {"{": 1, "}": -1}.get(self.advance().kind, 0)
+
+    # -- sorts and symbols -----------------------------------------------------------------------------------------
+
+    def type_declaration(self) -> syntax.TypeDeclaration:
+        start = self.advance().span
+        name = "this" if self.accept("this") else self.plain_name("of the type")
+        elements: tuple[str, ...] | syntax.Range = ()
+        if self.accept("="):
+            if not self.at("{"):
+                what = UNSUPPORTED.get(self.token.text, "type definitions of this form")
+                self.fail(f"{what} are not supported", code="Q0104")
+            elements = self.enumeration()
+        return syntax.TypeDeclaration(self.since(start), name, elements)
+
+    def enumeration(self) -> tuple[str, ...] | syntax.Range:
+        self.expect("{")
+        if self.at("number") and self.peek().kind == "..":
+            low = self.number()
+            self.advance()
+            if not self.at("number"):
+                self.fail("ranges with a symbolic bound are not supported", code="Q0104")
+            high = self.number()
+            self.expect("}", "after the range")
+            return syntax.Range(low, high)
+        names = self.separated(self.element)
+        self.expect("}", "after the elements")
+        return tuple(names)
+
+    def element(self) -> str:
+        return self.advance().text if self.at("number") else self.plain_name("of an element")
+
+    def symbols(self, kind: str) -> list[syntax.Declaration]:
+        found: list[syntax.Declaration] = []
+        while True:
+            symbol = self.symbol(kind)
+            if symbol is not None:
+                found.append(symbol)
+            if not self.accept(","):
+                return found
+
+    def symbol(self, kind: str) -> syntax.SymbolDeclaration | None:
+        start = self.token.span
+        if self.accept("("):
+            self.operator_declaration()
+            return None
+        name = self.plain_name(f"of the {kind}")
+        arguments = self.parameters()
+        sort = None
+        if kind != "relation":
+            self.expect(":", "before the sort")
+            sort = self.dotted_sort()
+        value = None
+        if self.at("=") and kind == "var":
+            self.fail("initial values in declarations are not supported", "assign it in `after init`", "Q0104")
+        if self.accept("="):
+            value = self.expression()
+        return syntax.SymbolDeclaration(self.since(start), name, arguments, sort, value)
+
+    def operator_declaration(self) -> None:
+        """`relation (X:t < Y:t)`: operators exist at every sort, so there is nothing to declare."""
+        self.typed()
+        if not self.at("<", "+", "-", "*"):
+            self.fail("expected `<`, `+`, `-` or `*` in the declaration of an operator")
+        self.advance()
+        self.typed()
+        self.expect(")")
+        if self.accept(":"):
+            self.dotted_sort()
+        if self.at("="):
+            self.fail("definitions of operators are not supported", code="Q0104")
+
+    def definition(self) -> syntax.DefinitionDeclaration:
+        start = self.advance()
+        self.label()
+        if self.at("(", "{"):
+            self.fail("definitions of operators and definition schemata are not supported", code="Q0104")
+        name = self.dotted("of the defined symbol")
+        arguments = self.parameters()
+        if self.accept(":"):
+            self.dotted_sort()
+        self.expect("=", "before what it is defined as")
+        value = self.expression()
+        span = self.since(start.span)
+        self.proof_clauses()
+        return syntax.DefinitionDeclaration(span, name, arguments, value, start.kind == "derived")
+
+    def interpretation(self) -> syntax.Interpretation:
+        start = self.advance().span
+        name = self.dotted_sort()
+        self.expect("->", "after the sort")
+        target: str | tuple[str, ...] | syntax.Range
+        if self.at("{"):
+            target = self.enumeration()
+        elif self.at("native"):
+            self.fail("quoted native code is not supported", code="Q0104")
+        else:
+            target = self.expect("name", "of an interpretation").text
+            if self.accept("["):
+                target += f"[{self.expect('number').text}]"
+                self.expect("]")
+        return syntax.Interpretation(self.since(start), name, target)
+
+    def alias(self) -> syntax.Alias:
+        start = self.advance().span
+        name = self.plain_name("of the alias")
+        self.expect("=")
+        target = self.dotted_sort()
+        return syntax.Alias(self.since(start), name, target)
+
+    # -- modules and objects ---------------------------------------------------------------------------------------
+
+    def module(self) -> syntax.ModuleDeclaration:
+        start = self.advance().span
+        name = self.plain_name("of the module")
+        parameters: list[str] = []
+        if self.accept("("):
+            parameters = self.separated(lambda: self.plain_name("of a parameter"))
+            self.expect(")", "after the parameters")
+        self.expect("=", "before the body of the module")
+        return syntax.ModuleDeclaration(self.since(start), name, tuple(parameters), self.body())
+
+    def body(self) -> tuple[syntax.Declaration, ...]:
+        self.expect("{")
+        self.accept("...")
+        found = self.declarations(closing=True)
+        self.expect("}", "to close the block")
+        return found
+
+    def instantiation(self) -> syntax.Instantiation:
+        start = self.advance().span
+        name = self.dotted("of a module or an instance")
+        arguments = self.arguments() if self.accept("(") else ()
+        instance = None
+        if self.at(":"):
+            if arguments:
+                self.fail("parameterized instances are not supported", code="Q0104")
+            self.advance()
+            instance, name = name, self.dotted("of a module")
+            arguments = self.arguments() if self.accept("(") else ()
+        span = self.since(start)
+        if self.accept("with"):
+            self.skip_names()
+        return syntax.Instantiation(span, instance, name, arguments)
+
+    def object_declaration(self, trusted: bool) -> list[syntax.Declaration]:
+        kind = self.advance()
+        name = self.dotted(f"of the {kind.kind}")
+        if self.at("("):
+            if not self.names_only_after_parameters():
+                self.fail(f"parameterized {kind.kind}s are not supported", code="Q0104")
+            self.skip_parentheses()
+        if self.accept("="):
+            if self.at("{"):
+                body = self.body()
+                if self.accept("with"):
+                    self.skip_names()
+                return [syntax.ObjectDeclaration(self.since(kind.span), name, body, trusted)]
+            if kind.kind == "object":
+                self.fail("expected the body of the object")
+            self.skip_names()
+        if self.accept("with"):
+            self.skip_names()
+        return []
+
+    def names_only_after_parameters(self) -> bool:
+        """Is this `isolate x(me:t) = a, b with c`, which only says what to verify together?"""
+        index = self.index
+        while self.tokens[index].kind not in (")", "end"):
+            index += 1
+        following = self.tokens[index + 1 : index + 3]
+        return len(following) == 2 and following[0].kind == "=" and following[1].kind != "{"
+
+    def group(self) -> list[syntax.Declaration]:
+        start = self.advance().span
+        if not self.at("{"):
+            self.skip_names()
+            return []
+        return [syntax.ObjectDeclaration(self.since(start), None, self.body())]
+
+    def skip_names(self) -> None:
+        while True:
+            self.dotted("of something declared")
+            self.skip_parentheses()
+            if not self.accept(","):
+                return
+
+    def skip_parentheses(self) -> None:
+        if self.accept("("):
+            while not self.at(")", "end"):
+                self.advance()
+            self.expect(")")
+
+    def include(self) -> list[syntax.Declaration]:
+        start = self.advance().span
+        name = self.expect("name", "of a file")
+        if name.text != "order":
+            self.sink.error(
+                "Q0104",
+                f"the include file `{name.text}` is not supported",
+                start.to(name.span),
+                fix="only `order` is built in",
+            )
+            return []
+        return list(_order_modules(start.to(name.span)))
+
+    # -- formulas --------------------------------------------------------------------------------------------------
+
+    def formula_declaration(self, word: str) -> syntax.FormulaDeclaration:
+        start = self.advance().span
+        label = self.label()
+        if self.at("{"):
+            self.fail(f"`{word}` schemata are not supported", code="Q0104")
+        formula = self.expression()
+        span = self.since(start)
+        if self.at("named"):
+            self.fail("`named` witnesses are not supported", code="Q0104")
+        self.proof_clauses()
+        return syntax.FormulaDeclaration(span, "invariant" if word == "conjecture" else word, label, formula)
+
+    def proof_clauses(self) -> None:
+        while self.at("proof"):
+            self.proof()
+
+    def proof(self) -> None:
+        start = self.advance().span
+        self.sink.warning("Q0104", "proof hints are not used: what they belong to has to be proved without them", start)
+        self.label()
+        if self.at("{"):
+            self.skip_block()
+        else:
+            self.skip_declaration()
+
+    def skip_block(self) -> None:
+        self.expect("{")
+        braces = 1
+        while braces and not self.at("end"):
+            braces += {"{": 1, "}": -1}.get(self.advance().kind, 0)
+
+    # -- actions ---------------------------------------------------------------------------------------------------
+
+    def action(self) -> syntax.ActionDeclaration:
+        start = self.advance().span
+        name = self.plain_name("of the action")
+        parameters = self.formals()
+        results = self.formals() if self.accept("returns") else ()
+        span = self.since(start)
+        body = None
+        if self.accept("="):
+            body = self.block()
+        return syntax.ActionDeclaration(span, name, parameters, results, body)
+
+    def formals(self) -> tuple[Binder, ...]:
+        parameters = self.parameters()
+        for parameter in parameters:
+            self.lower_case(parameter.name, parameter.span)
+        return parameters
+
+    def monitor(self, word: str) -> syntax.Declaration:
+        start = self.advance().span
+        if word == "after" and self.accept("init"):
+            span = self.since(start)
+            return syntax.Initialization(span, self.block())
+        name = self.dotted("of an action")
+        parameters = self.formals() if self.at("(") else None
+        results = self.formals() if self.accept("returns") else None
+        span = self.since(start)
+        self.accept("=")
+        body = self.block()
+        kind: syntax.MonitorKind = "before" if word == "before" else "after" if word == "after" else "implement"
+        return syntax.Monitor(span, kind, name, parameters, results, body)
+
+    def boundary(self, word: str) -> list[syntax.Declaration]:
+        self.advance()
+        kind: syntax.Direction = "export" if word == "export" else "import"
+        if self.at("action"):
+            action = self.action()
+            return [action, syntax.Boundary(action.span, kind, action.name)]
+        names = self.separated(self.located_name)
+        if self.at("->"):
+            self.fail(f"renaming in `{word}` is not supported", code="Q0104")
+        return [syntax.Boundary(span, kind, name) for name, span in names]
+
+    def located_name(self) -> tuple[str, Span]:
+        start = self.token.span
+        name = self.dotted("of an action")
+        return name, self.since(start)
+
+    def macro(self) -> syntax.MacroDeclaration:
+        start = self.advance().span
+        name = self.plain_name("of the macro")
+        parameters: list[str] = []
+        if self.accept("("):
+            parameters = [binder.name for binder in self.separated(self.typed)]
+            self.expect(")", "after the parameters")
+        self.expect("=")
+        return syntax.MacroDeclaration(self.since(start), name, tuple(parameters), self.block())
+
+
+_VERSION = re.compile(r"[ \t\r\n]*#lang[ \t]+ivy([0-9.]*)[^\n]*")
+
+_ORDER = """
+module totally_ordered(t) = {
+    property [transitivity] (T:t < U & U < V) -> (T < V)
+    property [antisymmetry] ~(T:t < U & U < T)
+    property [totality] T:t < U | T = U | U < T
+}
+module totally_ordered_with_zero(t) = {
+    instantiate totally_ordered(t)
+    property [least] 0 <= X:t
+}
+"""
+
+
+def _order_modules(span: Span) -> tuple[syntax.Declaration, ...]:
+    """The modules of Ivy's `order` that need no implementation; every position in them is the `include`."""
+    sink = Sink()
+    tokens = tokenize(Source("order.ivy", _ORDER), LEXICON, sink)
+    here = [Token(token.kind, token.text, span) for token in tokens]
+    return IvyParser(here, sink, (1, 7)).declarations(closing=False)
+
+
+def parse(source: Source, sink: Sink) -> tuple[syntax.Declaration, ...]:
+    """The declarations of an Ivy file; syntax errors go to the sink."""
+    found = _VERSION.match(source.text)
+    if found is None:
+        fix = "start the file with `#lang ivy1.7`"
+        sink.error("Q0105", "the file does not say which version of Ivy it is written in", Span(source, 0, 0), fix=fix)
+        return ()
+    number = found.group(1).split(".")
+    if number not in ([["1", str(minor)] for minor in range(3, 9)]):
+        sink.error(
+            "Q0105", f"Ivy {found.group(1) or 'without a version'} is not supported", Span(source, *found.span(1))
+        )
+        return ()
+    return IvyParser(tokenize(source, LEXICON, sink), sink, (1, int(number[1]))).declarations(closing=False)

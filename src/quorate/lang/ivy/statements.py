@@ -1,0 +1,397 @@
+"""Words, expressions and statements of Ivy: what stands inside declarations.
+
+The expression parser is the shared one with Ivy's operator table; a quantified variable's sort may be dotted if no
+space follows the dot.  Read `grammar` for the declarations around.
+"""
+
+from __future__ import annotations
+
+import re
+
+from quorate.lang.diagnostics import Sink
+from quorate.lang.ivy import syntax
+from quorate.lang.reader import (
+    Ascription,
+    Binder,
+    Conditional,
+    Expression,
+    Lexicon,
+    Literal,
+    Operators,
+    Parser,
+    Reference,
+    Token,
+)
+from quorate.models.source import Span
+
+KEYWORDS = frozenset(
+    [
+        "type",
+        "relation",
+        "individual",
+        "function",
+        "module",
+        "object",
+        "isolate",
+        "instantiate",
+        "instance",
+        "axiom",
+        "property",
+        "conjecture",
+        "invariant",
+        "definition",
+        "derived",
+        "init",
+        "action",
+        "before",
+        "after",
+        "implement",
+        "export",
+        "import",
+        "include",
+        "interpret",
+        "macro",
+        "private",
+        "with",
+        "returns",
+        "specification",
+        "implementation",
+        "trusted",
+        "ghost",
+        "attribute",
+        "extract",
+        "delegate",
+        "proof",
+        "named",
+        "alias",
+        "temporal",
+        "assume",
+        "assert",
+        "require",
+        "ensure",
+        "if",
+        "else",
+        "local",
+        "let",
+        "call",
+        "var",
+        "while",
+        "some",
+        "forall",
+        "exists",
+        "true",
+        "false",
+        "this",
+        "old",
+    ]
+)
+
+LEXICON = Lexicon(
+    re.compile(
+        r"(?P<skip>\s+|\#[^\n]*)|(?P<native><<<[\s\S]*?>>>)|(?P<string>\"[^\"\n]*\")"
+        r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
+        r"|(?P<mark><->|->|:=|~=|<=|>=|\*>|\.\.\.|\.\.|[()\[\]{}.:,;&|~=<>+\-*/$])"
+    ),
+    KEYWORDS,
+)
+
+_TIGHT = {
+    "|": (30, 31),
+    "&": (40, 41),
+    **dict.fromkeys(("=", "~=", "<", "<=", ">", ">="), (50, 52)),
+    **dict.fromkeys("+-", (60, 61)),
+    "*": (70, 71),
+}
+ARROWS = ("->", "<->")
+
+UNSUPPORTED_STATEMENTS = {
+    "while": "`while` loops",
+    "for": "`for` loops",
+    "thunk": "thunks",
+    "debug": "`debug` statements",
+}
+
+UNSUPPORTED_OPERATORS = {
+    "/": "division (`/`)",
+    "*>": "variant types (`*>`)",
+    "isa": "variant types (`isa`)",
+    "$": "sections (`$`)",
+}
+
+TEMPORAL = ("globally", "eventually")
+
+
+class StatementParser(Parser):
+    """Expressions and action bodies of an Ivy file of a given version."""
+
+    def __init__(self, tokens: list[Token], sink: Sink, version: tuple[int, int]) -> None:
+        super().__init__(tokens, sink)
+        recent = version >= (1, 7)
+        arrows = dict.fromkeys(ARROWS, (20, 21) if recent else (20, 20))
+        self.operators = Operators(arrows | _TIGHT, {"~": 45}, {"~=": "!="})
+        self.conditional_power = 55 if recent else 25
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def plain_name(self, purpose: str) -> str:
+        """A name being declared: no dots, and not a variable."""
+        token = self.expect("name", purpose)
+        self.lower_case(token.text, token.span)
+        return token.text
+
+    def lower_case(self, name: str, span: Span) -> None:
+        if name[0].isupper():
+            fix = f"write `{name[0].lower()}{name[1:]}`"
+            self.sink.error(
+                "Q0225", f"`{name}` starts with an upper-case letter, so it is a logical variable", span, fix=fix
+            )
+
+    def dotted(self, purpose: str) -> str:
+        parts = ["this" if self.accept("this") else self.expect("name", purpose).text]
+        while self.at(".") and self.peek().kind == "name":
+            self.advance()
+            parts.append(self.advance().text)
+        return ".".join(parts)
+
+    def dotted_sort(self) -> str:
+        return self.dotted("of a sort")
+
+    def sort_name(self) -> str:
+        """The sort of a quantified variable: a dot followed by a space ends the list of variables."""
+        parts = ["this" if self.accept("this") else self.expect("name", "of a sort").text]
+        while self.at(".") and self.continues_sort():
+            self.advance()
+            parts.append(self.advance().text)
+        return ".".join(parts)
+
+    def continues_sort(self) -> bool:
+        name, after = self.peek(), self.peek(2)
+        return name.kind == "name" and self.token.span.end == name.span.start and after.kind in (".", ",")
+
+    def typed(self) -> Binder:
+        """A parameter or an argument place, with its sort if given."""
+        name = self.expect("name", "of a parameter")
+        sort = self.dotted_sort() if self.accept(":") else None
+        return Binder(name.text, sort, self.since(name.span))
+
+    def parameters(self) -> tuple[Binder, ...]:
+        if not self.accept("(") or self.accept(")"):
+            return ()
+        binders = self.separated(self.typed)
+        self.expect(")", "after the parameters")
+        return tuple(binders)
+
+    def label(self) -> str | None:
+        if not self.accept("["):
+            return None
+        label = self.advance().text if self.at("number") else self.dotted("of the property")
+        self.expect("]", "after the name")
+        return label
+
+    # -- expressions -----------------------------------------------------------------------------------------------
+
+    def binder(self) -> Binder:
+        binder = super().binder()
+        if not binder.name[0].isupper():
+            fix = f"write `{binder.name[0].upper()}{binder.name[1:]}`"
+            self.sink.error(
+                "Q0225", f"the quantified variable `{binder.name}` starts in lower case", binder.span, fix=fix
+            )
+        return binder
+
+    def infix(self, left: Expression, operator: str, powers: tuple[int, int]) -> Expression:
+        start = self.token.span
+        made = super().infix(left, operator, powers)
+        if operator in ARROWS and self.at(*ARROWS):
+            self.sink.warning("Q0227", f"`{operator}` and `{self.token.kind}` are chained", start.to(self.token.span))
+        return made
+
+    def suffix(self, left: Expression, power: int) -> Expression | None:
+        if self.at("if") and power <= self.conditional_power:
+            self.deeper()
+            self.advance()
+            condition = self.expression()
+            self.expect("else", "after the condition")
+            otherwise = self.expression(self.conditional_power + 1)
+            return Conditional(left.span.to(otherwise.span), condition, left, otherwise)
+        what = UNSUPPORTED_OPERATORS.get(self.token.text)
+        if what is not None:
+            self.fail(f"{what} is not supported", code="Q0104")
+        return None
+
+    def primary(self) -> Expression:
+        start = self.token.span
+        if self.at("name", "this"):
+            return self.reference()
+        if self.at("number"):
+            return self.ascribed(Literal(start, self.number()))
+        if self.at("old", "some", "native", "string"):
+            what = {"native": "quoted native code", "string": "quoted names"}.get(
+                self.token.kind, f"`{self.token.text}`"
+            )
+            self.fail(f"{what} in expressions is not supported", code="Q0104")
+        return super().primary()
+
+    def reference(self) -> Expression:
+        start = self.token.span
+        if self.token.text in TEMPORAL and self.peek().kind in ("name", "(", "~", "forall", "exists"):
+            self.fail(f"temporal operators (`{self.token.text}`) are not supported", code="Q0104")
+        name = self.dotted("of a symbol")
+        arguments = self.arguments() if self.accept("(") else None
+        if self.at(".") and self.peek().kind == "name" and arguments is not None:
+            self.fail("members of parameterized objects and results are not supported", code="Q0104")
+        made = Reference(self.since(start), name, 0, arguments)
+        return self.ascribed(made) if name[0].isupper() and arguments is None else made
+
+    def ascribed(self, expression: Expression) -> Expression:
+        if not self.accept(":"):
+            return expression
+        sort = self.dotted_sort()
+        return Ascription(self.since(expression.span), expression, sort)
+
+    # -- statements ------------------------------------------------------------------------------------------------
+
+    def block(self) -> syntax.Block:
+        start = self.expect("{").span
+        depth = self.depth
+        statements: list[syntax.Statement] = []
+        while not self.at("}"):
+            if self.accept(";"):
+                continue
+            self.deeper()
+            statements.append(self.statement())
+            self.depth = depth
+            closed = self.tokens[self.index - 1].kind == "}"
+            if not self.accept(";") and not self.at("}") and not closed:
+                self.fail("expected `;` or `}` after the statement")
+        self.advance()
+        return syntax.Block(self.since(start), tuple(statements))
+
+    def statement(self) -> syntax.Statement:
+        start = self.token.span
+        match self.token.kind:
+            case "{":
+                return self.block()
+            case "assume" | "assert" | "require" | "ensure":
+                kind = self.advance().kind
+                label = self.label()
+                formula = self.expression()
+                span = self.since(start)
+                if self.at("proof"):
+                    self.fail("proofs of assertions are not supported", code="Q0104")
+                return syntax.Condition(span, kind, label, formula)
+            case "if":
+                return self.if_statement()
+            case "local":
+                self.advance()
+                locals = [self.local(binder) for binder in self.separated(self.typed)]
+                body = self.block()
+                return syntax.Block(self.since(start), (*locals, body))
+            case "let":
+                return self.let_statement()
+            case "var":
+                return self.variable_statement()
+            case "call":
+                self.advance()
+                return self.simple_statement()
+            case "instantiate" | "instance":
+                self.advance()
+                name = self.dotted("of a macro")
+                arguments = self.arguments() if self.accept("(") else ()
+                return syntax.MacroUse(self.since(start), name, arguments)
+        what = UNSUPPORTED_STATEMENTS.get(self.token.text)
+        if what is not None and self.peek().kind not in (":=", ";", "}"):
+            self.fail(f"{what} are not supported", code="Q0104")
+        return self.simple_statement()
+
+    def local(self, binder: Binder) -> syntax.Local:
+        self.lower_case(binder.name, binder.span)
+        return syntax.Local(binder.span, binder.name, (), binder.sort, None)
+
+    def simple_statement(self) -> syntax.Statement:
+        start = self.token.span
+        if self.accept("("):
+            targets = self.separated(self.target)
+            self.expect(")", "after the targets")
+            self.expect(":=", "after the targets")
+        else:
+            target = self.target()
+            if not self.accept(":="):
+                return syntax.Invocation(target.span, target)
+            targets = [target]
+        if self.accept("*"):
+            return syntax.Assignment(self.since(start), tuple(targets), None)
+        value = self.expression()
+        return syntax.Assignment(self.since(start), tuple(targets), value)
+
+    def target(self) -> Reference:
+        if not self.at("name", "this"):
+            self.fail("expected a statement")
+        made = self.reference()
+        if not isinstance(made, Reference):
+            self.fail("expected something that can be assigned or called")
+        return made
+
+    def if_statement(self) -> syntax.Statement:
+        start = self.advance().span
+        if self.accept("some"):
+            return self.if_some(start)
+        condition = None if self.accept("*") else self.expression()
+        then = self.block()
+        return syntax.IfStatement(self.since(start), condition, then, self.otherwise())
+
+    def if_some(self, start: Span) -> syntax.Statement:
+        if self.accept("("):
+            binders = self.separated(self.witness)
+            self.expect(")", "after the variables")
+        else:
+            binders = self.separated(self.witness)
+            self.expect(".", "after the variables")
+        condition = self.expression()
+        if self.token.text in ("minimizing", "maximizing"):
+            self.fail(f"`{self.token.text}` is not supported", code="Q0104")
+        then = self.block()
+        return syntax.IfSome(self.since(start), tuple(binders), condition, then, self.otherwise())
+
+    def witness(self) -> Binder:
+        name = self.expect("name", "of a variable")
+        self.lower_case(name.text, name.span)
+        sort = self.sort_name() if self.accept(":") else None
+        return Binder(name.text, sort, self.since(name.span))
+
+    def otherwise(self) -> syntax.Block | None:
+        if not self.accept("else"):
+            return None
+        if self.at("if"):
+            self.deeper()
+            nested = self.if_statement()
+            return syntax.Block(nested.span, (nested,))
+        return self.block()
+
+    def let_statement(self) -> syntax.Statement:
+        start = self.advance().span
+        locals: list[syntax.Local] = []
+        while True:
+            binder = self.typed()
+            self.lower_case(binder.name, binder.span)
+            self.expect("=", "after the name")
+            first = self.index
+            value = self.expression()
+            if {token.text for token in self.tokens[first : self.index]} & {local.name for local in locals}:
+                self.fail("`let` with bindings that use each other is not supported", code="Q0104")
+            locals.append(syntax.Local(self.since(binder.span), binder.name, (), binder.sort, value))
+            if not self.accept(","):
+                break
+        return syntax.Block(self.since(start), (*locals, self.block()))
+
+    def variable_statement(self) -> syntax.Statement:
+        start = self.advance().span
+        name = self.plain_name("of the variable")
+        arguments = self.parameters()
+        sort = self.dotted_sort() if self.accept(":") else None
+        value = None
+        if self.accept(":=") and not self.accept("*"):
+            value = self.expression()
+        if sort is None and value is None:
+            self.fail("expected `:` and a sort, or `:=` and a value")
+        return syntax.Local(self.since(start), name, arguments, sort, value)

@@ -1,0 +1,391 @@
+"""The grammar of mypyvy files, current and old dialect: text to declarations.
+
+The grammar follows mypyvy's own parser (wilcoxjay/mypyvy, src/parser.py).  Read `elaborate` beside this for what the
+declarations mean.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from quorate.lang.diagnostics import Sink
+from quorate.lang.reader import (
+    Binder,
+    Conditional,
+    Expression,
+    Let,
+    Lexicon,
+    Operation,
+    Operators,
+    Parser,
+    Reference,
+    Shift,
+    SyntaxProblem,
+    tokenize,
+)
+from quorate.models.source import Source, Span
+
+KEYWORDS = frozenset(
+    [
+        "modifies",
+        "sort",
+        "mutable",
+        "immutable",
+        "derived",
+        "relation",
+        "constant",
+        "function",
+        "init",
+        "transition",
+        "invariant",
+        "axiom",
+        "new",
+        "forall",
+        "exists",
+        "true",
+        "false",
+        "zerostate",
+        "onestate",
+        "twostate",
+        "theorem",
+        "definition",
+        "assert",
+        "safety",
+        "any",
+        "trace",
+        "if",
+        "then",
+        "else",
+        "let",
+        "in",
+        "sat",
+        "unsat",
+        "distinct",
+        "fbii",
+        "prophecy",
+        "by",
+    ]
+)
+
+LEXICON = Lexicon(
+    re.compile(
+        r"(?P<skip>\s+|\#[^\n]*)|(?P<annotation>@[-A-Za-z_0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
+        r"|(?P<mark><->|->|!=|~=|<=|>=|[()\[\]{}.:,'&|!~=<>+\-*])"
+    ),
+    KEYWORDS,
+)
+
+OPERATORS = Operators(
+    binary={
+        "<->": (10, 12),
+        "->": (20, 20),
+        "|": (30, 31),
+        "&": (40, 41),
+        **dict.fromkeys(("=", "!=", "~=", "<", "<=", ">", ">="), (50, 52)),
+        **dict.fromkeys("+-", (60, 61)),
+        "*": (70, 71),
+    },
+    negation={"!": 80, "~": 80},
+    spelling={"~=": "!="},
+)
+
+STATES = {"zerostate": 0, "onestate": 1, "twostate": 2}
+
+
+@dataclass(frozen=True)
+class SortDeclaration:
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class SymbolDeclaration:
+    """A relation, constant or function; `result` is "bool" for relations, `formula` is set for derived ones."""
+
+    name: str
+    arguments: tuple[tuple[str, Span], ...]
+    result: tuple[str, Span] | None
+    mutable: bool
+    span: Span
+    formula: Expression | None = None
+
+
+@dataclass(frozen=True)
+class FormulaDeclaration:
+    """`kind` is axiom, init, safety, invariant or theorem; `states` matters for theorems."""
+
+    kind: str
+    label: str | None
+    formula: Expression
+    span: Span
+    states: int = 1
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A definition or a transition: a body with parameters; `modifies` is None if the body frames everything."""
+
+    name: str
+    parameters: tuple[Binder, ...]
+    modifies: tuple[tuple[str, Span], ...] | None
+    body: Expression
+    states: int
+    transition: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class TraceComponent:
+    """`assert init`, `assert e`, `any transition`, or calls; an argument of a call is None for `*`."""
+
+    span: Span
+    assertion: Expression | None = None
+    initial: bool = False
+    any_transition: bool = False
+    calls: tuple[tuple[str, tuple[Expression | None, ...] | None, Span], ...] = ()
+
+
+@dataclass(frozen=True)
+class TraceDeclaration:
+    satisfiable: bool
+    components: tuple[TraceComponent, ...]
+    span: Span
+
+
+Declaration = SortDeclaration | SymbolDeclaration | FormulaDeclaration | Definition | TraceDeclaration
+
+STARTS = frozenset(
+    [
+        "sort",
+        "mutable",
+        "immutable",
+        "derived",
+        "axiom",
+        "init",
+        "safety",
+        "invariant",
+        "zerostate",
+        "onestate",
+        "twostate",
+        "theorem",
+        "definition",
+        "transition",
+        "sat",
+        "unsat",
+        "fbii",
+    ]
+)
+
+
+class PyvParser(Parser):
+    """Declarations of a mypyvy file."""
+
+    operators = OPERATORS
+
+    def program(self) -> list[Declaration]:
+        declarations: list[Declaration] = []
+        while not self.at("end"):
+            start = self.index
+            try:
+                declaration = self.declaration()
+                if declaration is not None:
+                    declarations.append(declaration)
+            except SyntaxProblem:
+                self.depth = 0
+                if self.index == start:
+                    self.advance()
+                self.skip_to(STARTS)
+        return declarations
+
+    def declaration(self) -> Declaration | None:
+        start = self.token
+        match start.kind:
+            case "sort":
+                self.advance()
+                name = self.expect("name", "of the sort")
+                self.annotations()
+                return SortDeclaration(name.text, name.span)
+            case "mutable" | "immutable":
+                self.advance()
+                return self.symbol(start.kind == "mutable", start.span)
+            case "derived":
+                self.advance()
+                self.expect("relation", "after `derived`")
+                name = self.expect("name", "of the relation")
+                arguments = self.arity()
+                self.annotations()
+                self.expect(":", "before the definition")
+                formula = self.expression()
+                return SymbolDeclaration(name.text, arguments, None, True, self.since(start.span), formula)
+            case "axiom" | "init" | "safety" | "invariant" | "theorem":
+                self.advance()
+                return self.formula(start.kind, start.span, 1)
+            case "zerostate" | "onestate" | "twostate":
+                self.advance()
+                states = STATES[start.kind]
+                if self.accept("theorem"):
+                    return self.formula("theorem", start.span, states)
+                self.expect("definition", f"or `theorem` after `{start.kind}`")
+                return self.definition(states, False, start.span)
+            case "definition":
+                self.advance()
+                return self.definition(1, False, start.span)
+            case "transition":
+                self.advance()
+                return self.definition(2, True, start.span)
+            case "sat" | "unsat":
+                self.advance()
+                return self.trace(start.kind == "sat", start.span)
+            case "fbii":
+                self.advance()
+                self.block()
+                self.sink.warning("Q0104", "forward-backward proof scripts are read but not used", start.span)
+                return None
+        self.fail(
+            "expected a declaration",
+            fix="a declaration starts with sort, mutable, axiom, init, transition, safety, ...",
+        )
+
+    def annotations(self) -> None:
+        while self.accept("annotation"):
+            if self.accept("("):
+                self.separated(lambda: self.expect("name"))
+                self.expect(")")
+
+    def sort_reference(self) -> tuple[str, Span]:
+        token = self.expect("name", "of a sort")
+        return token.text, token.span
+
+    def arity(self) -> tuple[tuple[str, Span], ...]:
+        if not self.accept("(") or self.accept(")"):
+            return ()
+        sorts = self.separated(self.sort_reference)
+        self.expect(")", "after the argument sorts")
+        return tuple(sorts)
+
+    def symbol(self, mutable: bool, start: Span) -> SymbolDeclaration:
+        if not self.at("relation", "constant", "function"):
+            self.fail("expected `relation`, `constant` or `function`")
+        kind = self.advance().kind
+        name = self.expect("name", f"of the {kind}")
+        arguments = self.arity() if kind != "constant" else ()
+        result = None
+        if kind != "relation":
+            self.expect(":", "before the result sort")
+            result = self.sort_reference()
+        span = self.since(start)
+        self.annotations()
+        return SymbolDeclaration(name.text, arguments, result, mutable, span)
+
+    def label(self) -> str | None:
+        if not self.accept("["):
+            return None
+        name = self.expect("name", "of the property").text
+        self.expect("]", "after the name")
+        return name
+
+    def formula(self, kind: str, start: Span, states: int) -> FormulaDeclaration:
+        label = self.label()
+        formula = self.expression()
+        return FormulaDeclaration(kind, label, formula, self.since(start), states)
+
+    def definition(self, states: int, transition: bool, start: Span) -> Definition:
+        name = self.expect("name")
+        self.expect("(", "before the parameters")
+        parameters: list[Binder] = []
+        if not self.accept(")"):
+            parameters = self.separated(self.binder)
+            self.expect(")", "after the parameters")
+        modifies = None
+        if self.accept("modifies"):
+            modifies = tuple(self.separated(self.sort_reference))
+        else:
+            self.expect("=", "or `modifies` before the body")
+        body = self.expression()
+        return Definition(name.text, tuple(parameters), modifies, body, states, transition, self.since(start))
+
+    def trace(self, satisfiable: bool, start: Span) -> TraceDeclaration:
+        self.expect("trace")
+        self.expect("{")
+        components = []
+        while not self.at("}"):
+            components.append(self.component())
+        self.expect("}")
+        return TraceDeclaration(satisfiable, tuple(components), self.since(start))
+
+    def component(self) -> TraceComponent:
+        start = self.token.span
+        if self.accept("assert"):
+            if self.accept("init"):
+                return TraceComponent(start, initial=True)
+            return TraceComponent(start, self.expression())
+        if self.accept("any"):
+            self.expect("transition", "after `any`")
+            return TraceComponent(start, any_transition=True)
+        calls = self.separated(self.call, "|")
+        return TraceComponent(start, calls=tuple(calls))
+
+    def call(self) -> tuple[str, tuple[Expression | None, ...] | None, Span]:
+        name = self.expect("name", "of a transition")
+        arguments: tuple[Expression | None, ...] | None = None
+        if self.accept("("):
+            arguments = ()
+            if not self.accept(")"):
+                arguments = tuple(self.separated(lambda: None if self.accept("*") else self.expression()))
+                self.expect(")")
+        return name.text, arguments, name.span
+
+    def block(self) -> None:
+        """Skip a block in braces."""
+        self.expect("{")
+        depth = 1
+        while depth and not self.at("end"):
+            depth += {"{": 1, "}": -1}.get(self.advance().kind, 0)
+
+    def prefix(self) -> Expression:
+        if self.at("&", "|"):
+            self.advance()
+            return self.prefix()
+        return super().prefix()
+
+    def primary(self) -> Expression:
+        start = self.token.span
+        if self.accept("if"):
+            condition = self.expression()
+            self.expect("then", "after the condition")
+            then = self.expression()
+            self.expect("else", "after the first branch")
+            otherwise = self.expression()
+            return Conditional(self.since(start), condition, then, otherwise)
+        if self.accept("let"):
+            binder = self.binder()
+            self.expect("=", "after the variable")
+            value = self.expression()
+            self.expect("in", "after the value")
+            body = self.expression()
+            return Let(self.since(start), binder, value, body)
+        if self.accept("new"):
+            self.expect("(", "after `new`")
+            body = self.expression()
+            self.expect(")")
+            return Shift(self.since(start), 1, body)
+        if self.accept("distinct"):
+            self.expect("(", "after `distinct`")
+            arguments = self.arguments()
+            if not arguments:
+                self.fail("expected something to be distinct")
+            return Operation(self.since(start), "distinct", arguments)
+        if self.at("name", "safety"):
+            name = self.advance()
+            primes = 0
+            while self.accept("'"):
+                primes += 1
+            called = self.arguments() if self.accept("(") else None
+            return Reference(self.since(start), name.text, primes, called)
+        return super().primary()
+
+
+def parse(source: Source, sink: Sink) -> list[Declaration]:
+    """The declarations of a mypyvy file; syntax errors go to the sink."""
+    return PyvParser(tokenize(source, LEXICON, sink), sink).program()

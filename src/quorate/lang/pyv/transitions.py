@@ -1,0 +1,225 @@
+"""Two-state formulas as guarded updates.
+
+mypyvy writes a transition as a formula over the state before and after.  Most conjuncts fix the new value of a symbol
+everywhere; those become updates.  What is left and mentions new values becomes a guard over choices that stand for
+them, so nothing is lost when the formula is not of the simple shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from quorate.logic.terms import (
+    FALSE,
+    TRUE,
+    And,
+    Apply,
+    Equal,
+    Forall,
+    If,
+    Iff,
+    Implies,
+    Not,
+    Symbol,
+    Term,
+    Var,
+    conj,
+    equal,
+    forall,
+    implies,
+    ite,
+    neg,
+)
+from quorate.logic.transform import (
+    conjuncts,
+    is_one_state,
+    prime,
+    rename_symbols,
+    replace_symbols,
+    substitute,
+    symbols_of,
+)
+from quorate.models.relational import Derived, Transition, Update
+from quorate.models.source import Span
+
+Partial = tuple[Symbol, tuple[Var, ...], Term, Term]
+"""Under a condition, the new value of a symbol at all values of these variables: (symbol, variables, condition, value)."""
+
+
+def choice_for(symbol: Symbol) -> Symbol:
+    """The choice that stands for the new value of a symbol that no update fixes."""
+    return Symbol(symbol.name + "'", symbol.arguments, symbol.sort)
+
+
+def to_transition(
+    name: str,
+    parameters: Iterable[Var],
+    body: Term,
+    modified: Iterable[Symbol],
+    derived: Iterable[Derived],
+    span: Span | None,
+) -> Transition:
+    """The guarded transition that a two-state formula describes, given the symbols it may change."""
+    modified = tuple(modified)
+    constraints = conjuncts(_inline_new_derived(body, derived))
+    updates: list[Update] = []
+    while found := _extract(constraints, [s for s in modified if s not in {u.symbol for u in updates}]):
+        new_updates, rest = found
+        updates += new_updates
+        fixed = {update.symbol.at(1): (update.variables, update.value) for update in new_updates}
+        constraints = [part for item in rest for part in conjuncts(replace_symbols(item, fixed))]
+    guard = conj(*constraints)
+    settled = {update.symbol for update in updates}
+    choices = []
+    for symbol in modified:
+        if symbol not in settled:
+            choice = choice_for(symbol)
+            choices.append(choice)
+            variables = tuple(Var(f"X{i}", sort) for i, sort in enumerate(symbol.arguments))
+            updates.append(Update(symbol, variables, choice(*variables)))
+    stand_in = {symbol.at(1): choice_for(symbol) for symbol in modified}
+    guard = rename_symbols(guard, lambda symbol: stand_in.get(symbol, symbol))
+    order = {symbol: i for i, symbol in enumerate(modified)}
+    updates.sort(key=lambda update: order[update.symbol])
+    return Transition(name, tuple(parameters), tuple(choices), guard, tuple(updates), span)
+
+
+def _extract(constraints: list[Term], wanted: list[Symbol]) -> tuple[list[Update], list[Term]] | None:
+    """Updates that the constraints spell out, with the constraints that are left; None if there are none."""
+    partials: dict[Symbol, list[Partial]] = {}
+    rest: list[Term] = []
+    for part in constraints:
+        found = None if is_one_state(part) else _partials(part)
+        if found is None:
+            rest.append(part)
+        for partial in found or ():
+            partials.setdefault(partial[0], []).append(partial)
+    updates: list[Update] = []
+    for symbol, listed in partials.items():
+        update = _complete(listed) if symbol in wanted else None
+        if update is None:
+            rest += [_partial_formula(partial) for partial in listed]
+        else:
+            updates.append(update[0])
+            rest += update[1]
+    return (updates, rest) if updates else None
+
+
+def _inline_new_derived(body: Term, derived: Iterable[Derived]) -> Term:
+    """Replace new values of derived symbols by their definitions, innermost last."""
+    for item in reversed(tuple(derived)):
+        if item.definition is not None and item.symbol.at(1) in symbols_of(body):
+            variables, value = item.definition
+            body = replace_symbols(body, {item.symbol.at(1): (variables, prime(value))})
+    return body
+
+
+def _partials(part: Term) -> list[Partial] | None:
+    """What a conjunct says about new values, or None if it does not fix values outright."""
+    variables: tuple[Var, ...] = ()
+    body = part
+    if isinstance(body, Forall):
+        variables, body = body.variables, body.body
+    return _conditional_partials(body, variables, TRUE)
+
+
+def _conditional_partials(body: Term, variables: tuple[Var, ...], condition: Term) -> list[Partial] | None:
+    match body:
+        case Implies(left, right) if is_one_state(left):
+            return _conditional_partials(right, variables, conj(condition, left))
+        case If(test, then, otherwise) if is_one_state(test):
+            first = _conditional_partials(then, variables, conj(condition, test))
+            second = _conditional_partials(otherwise, variables, conj(condition, neg(test)))
+            return None if first is None or second is None else first + second
+        case And(args):
+            found: list[Partial] = []
+            for arg in args:
+                inner = _conditional_partials(arg, variables, condition)
+                if inner is None:
+                    return None
+                found += inner
+            return found
+        case Forall(inner_variables, inner_body) if not variables and not condition.free & set(inner_variables):
+            return _conditional_partials(inner_body, inner_variables, condition)
+    fixed = _assignment(body)
+    if fixed is None:
+        return None
+    application, value = fixed
+    return _generalise(application, value, variables, condition)
+
+
+def _assignment(body: Term) -> tuple[Apply, Term] | None:
+    """`(new application, value)` if the formula equates a new value with a term over the state before."""
+    match body:
+        case Iff(left, right) | Equal(left, right):
+            pairs = [(left, right), (right, left)]
+        case Apply():
+            pairs = [(body, TRUE)]
+        case Not(Apply() as arg):
+            pairs = [(arg, FALSE)]
+        case Not(Iff(left, right)):
+            pairs = [(left, neg(right)), (right, neg(left))]
+        case _:
+            return None
+    for application, value in pairs:
+        if not isinstance(application, Apply) or application.symbol.primes != 1:
+            continue
+        if all(map(is_one_state, (value, *application.args))):
+            return application, value
+    return None
+
+
+def _generalise(application: Apply, value: Term, variables: tuple[Var, ...], condition: Term) -> list[Partial] | None:
+    """Turn arguments that are not plain variables into conditions: `r'(n, X) <-> e` holds where the first place is n."""
+    symbol = application.symbol.at(0)
+    places: list[Var] = []
+    tests: list[Term] = []
+    taken = {variable.name for variable in condition.free | value.free | application.free}
+    for i, arg in enumerate(application.args):
+        if isinstance(arg, Var) and arg in variables and arg not in places:
+            places.append(arg)
+            continue
+        name = f"X{i}"
+        while name in taken or any(place.name == name for place in places):
+            name += "_"
+        place = Var(name, arg.sort)
+        places.append(place)
+        tests.append(equal(place, arg))
+    condition = conj(condition, *tests)
+    if not (condition.free | value.free).isdisjoint(set(variables).difference(places)):
+        return None
+    return [(symbol, tuple(places), condition, value)]
+
+
+def _partial_formula(partial: Partial) -> Term:
+    symbol, variables, condition, value = partial
+    return forall(variables, implies(condition, equal(symbol.at(1)(*variables), value)))
+
+
+def _complete(partials: list[Partial]) -> tuple[Update, list[Term]] | None:
+    """An update if the partial values cover all arguments, with what has to hold where they overlap."""
+    if not partials:
+        return None
+    symbol, variables = partials[0][0], partials[0][1]
+    aligned = [
+        (substitute(condition, renaming), substitute(value, renaming))
+        for _, places, condition, value in partials
+        for renaming in [dict(zip(places, variables, strict=True))]
+    ]
+    for i, (condition, value) in enumerate(aligned):
+        if condition is TRUE:
+            return Update(symbol, variables, value), _leftover(partials[:i] + partials[i + 1 :])
+    for i, (condition, value) in enumerate(aligned):
+        for j, (other, alternative) in enumerate(aligned):
+            if i != j and _complementary(condition, other):
+                rest = [partial for k, partial in enumerate(partials) if k not in (i, j)]
+                return Update(symbol, variables, ite(other, alternative, value)), _leftover(rest)
+    return None
+
+
+def _complementary(condition: Term, other: Term) -> bool:
+    return condition is neg(other) or neg(condition) is other
+
+
+def _leftover(partials: list[Partial]) -> list[Term]:
+    return [_partial_formula(partial) for partial in partials]

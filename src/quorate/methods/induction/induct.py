@@ -1,0 +1,217 @@
+"""`induct`: are the safety properties and the offered invariants inductive, for all sizes?
+
+Every obligation is decided; a failing one gets its smallest counterexample to induction and a short search for a real
+violation.  Properties that fail are then withdrawn as hypotheses and what leant on them is asked again, until a set is
+left that supports itself: those are proved, whatever happened to the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve
+from quorate.logic.structures import Structure
+from quorate.logic.terms import neg
+from quorate.methods.induction.bounded import finite_search, uniform_sizes
+from quorate.methods.induction.counterexamples import smallest
+from quorate.methods.induction.obligations import Obligation, group, is_trivial, step_of
+from quorate.models.relational import Named, RelationalModel
+from quorate.models.semantics import successor
+from quorate.proof.certificates import Certificate, certify
+from quorate.proof.traces import Trace, replay
+from quorate.proof.verdicts import Result, Verdict
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How hard to look for small counterexamples and real violations."""
+
+    depth: int = 6
+    seconds: float = 8.0
+
+
+@dataclass
+class Induction:
+    """The outcome: an answer per obligation, the properties that support each other, and a result per property."""
+
+    model: RelationalModel
+    answers: dict[Obligation, Answer] = field(default_factory=dict)
+    proved: tuple[Named, ...] = ()
+    results: list[Result] = field(default_factory=list)
+
+
+def all_obligations(model: RelationalModel, properties: Iterable[Named]) -> list[Obligation]:
+    """Initiation of every property, then consecution of every property by every transition."""
+    listed = list(properties)
+    found = [Obligation(item, None) for item in listed]
+    found += [Obligation(item, transition) for transition in model.transitions for item in listed]
+    return found
+
+
+def induct(
+    model: RelationalModel, limits: Limits, search: Search = Search(), progress: Progress = lambda text: None
+) -> Induction:
+    """Decide whether the properties of a model are inductive."""
+    started = time.monotonic()
+    outcome = Induction(model)
+    properties = list(model.properties)
+    pending = [o for o in all_obligations(model, properties) if not is_trivial(model, o)]
+    alive = properties
+    rounds: list[dict[Obligation, Answer]] = []
+    while pending:
+        answers = _decide(model, pending, alive, limits, progress)
+        rounds.append(answers)
+        outcome.answers.update(answers)
+        failing = {obligation.claim for obligation, answer in answers.items() if answer.status != "unsat"}
+        if not failing:
+            break
+        alive = [item for item in alive if item not in failing]
+        pending = [
+            obligation
+            for obligation, answer in outcome.answers.items()
+            if obligation.claim in alive
+            and obligation.transition is not None
+            and not failing.isdisjoint(answer.core)
+        ]
+    outcome.proved = tuple(alive)
+    outcome.results = [
+        _result(model, item, outcome, rounds, limits, search, progress, started) for item in properties
+    ] + _theorems(model, limits)
+    return outcome
+
+
+def _decide(
+    model: RelationalModel, obligations: list[Obligation], assumed: list[Named], limits: Limits, progress: Progress
+) -> dict[Obligation, Answer]:
+    by_transition: dict[str | None, list[Obligation]] = {}
+    for obligation in obligations:
+        key = obligation.transition.name if obligation.transition else None
+        by_transition.setdefault(key, []).append(obligation)
+    batches = list(by_transition.values())
+    answers: dict[Obligation, Answer] = {}
+    for number, goal, answer in solve([group(model, batch, assumed) for batch in batches], limits):
+        answers[batches[number][goal]] = answer
+        progress(f"{len(answers)} of {len(obligations)} obligations")
+    return answers
+
+
+def _result(
+    model: RelationalModel,
+    item: Named,
+    outcome: Induction,
+    rounds: list[dict[Obligation, Answer]],
+    limits: Limits,
+    search: Search,
+    progress: Progress,
+    started: float,
+) -> Result:
+    kind: Literal["safety", "invariant"] = "safety" if item in model.safety else "invariant"
+
+    def result(verdict: Verdict, reason: str = "", evidence: Trace | None = None) -> Result:
+        seconds = time.monotonic() - started
+        return Result(item.name, kind, verdict, "induction", "all sizes", reason, evidence, item.span, seconds)
+
+    if item in outcome.proved:
+        return result("proved")
+    failing = [(o, a) for o, a in rounds[0].items() if o.claim is item and a.status != "unsat"]
+    refuted = [(o, a) for o, a in failing if a.status == "sat"]
+    evidence = None
+    if refuted:
+        progress(f"looking for a small counterexample: {refuted[0][0].name}")
+        evidence = _evidence(model, *refuted[0], limits, search)
+        if evidence is not None and evidence.kind == "run":
+            return result("violated", "an initial state violates it", evidence)
+    if refuted or kind == "safety":
+        run = _violation(model, item, evidence, limits, search)
+        if run is not None:
+            return result("violated", f"violated after {len(run.steps)} step{'s' * (len(run.steps) != 1)}", run)
+    if refuted:
+        names = ", ".join(o.transition.name if o.transition else "the initial states" for o, _ in refuted)
+        return result("not-inductive", f"not preserved by {names}", evidence)
+    if failing:
+        return result("unknown", f"{failing[0][0].name}: {failing[0][1].reason or 'no answer'}")
+    lost = {n.name for o, a in rounds[0].items() if o.claim is item for n in a.core if isinstance(n, Named)}
+    props = [other.name for other in model.properties if other.name in lost and other not in outcome.proved]
+    leans = ", ".join(name for name in props if name != item.name)
+    return result(
+        "unknown", f"preserved only with the help of {leans}, which {'is' if ',' not in leans else 'are'} not proved"
+    )
+
+
+def _evidence(
+    model: RelationalModel, obligation: Obligation, answer: Answer, limits: Limits, search: Search
+) -> Trace | None:
+    """The smallest counterexample, or else the solver's own, replayed either way."""
+    own = None if answer.structure is None else _from_structure(model, obligation, answer.structure)
+    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    largest = sum(own.states[0].sizes.get(sort, 1) for sort in sorts) if own else 3 * len(sorts)
+    evidence = smallest(model, obligation, model.properties, largest, limits, search.seconds / 2) or own
+    if evidence is not None:
+        replay(model, evidence)
+    return evidence
+
+
+def _from_structure(model: RelationalModel, obligation: Obligation, structure: Structure) -> Trace:
+    state = Structure(structure.sizes, {symbol: structure.tables[symbol] for symbol in model.symbols})
+    if obligation.transition is None:
+        return Trace("run", (state,), (), obligation.claim.name)
+    step = step_of(obligation.transition, structure)
+    after = successor(model, state, step)
+    assert isinstance(after, Structure), after
+    return Trace("cti", (state, after), (step,), obligation.claim.name)
+
+
+def _violation(
+    model: RelationalModel, item: Named, evidence: Trace | None, limits: Limits, search: Search
+) -> Trace | None:
+    """A short run that violates the property: at the counterexample's sizes, then with two elements per sort."""
+    candidates = [dict(evidence.states[0].sizes)] if evidence else []
+    candidates = [c for c in candidates if c] + [uniform_sizes(model, 2)]
+    for sizes in candidates:
+        found = finite_search(model, [item], sizes, search.depth, limits, search.seconds / 2)
+        if found is not None and found.trace is not None:
+            return found.trace
+    return None
+
+
+def _theorems(model: RelationalModel, limits: Limits) -> list[Result]:
+    """Theorems follow from the background alone."""
+    if not model.theorems:
+        return []
+    started = time.monotonic()
+    groups = [
+        Group(tuple(model.background(theorem.states)), (Goal(f"theorem {theorem.name}", neg(theorem.formula)),))
+        for theorem in model.theorems
+    ]
+    answers = {number: answer for number, _, answer in solve(groups, limits)}
+    verdicts: dict[str, Verdict] = {"unsat": "proved", "sat": "violated", "unknown": "unknown"}
+    results = []
+    for number, theorem in enumerate(model.theorems):
+        answer, seconds = answers[number], time.monotonic() - started
+        reason = "it does not follow from the axioms" if answer.status == "sat" else answer.reason
+        verdict = verdicts[answer.status]
+        results.append(
+            Result(theorem.name, "theorem", verdict, "induction", "all sizes", reason, None, theorem.span, seconds)
+        )
+    return results
+
+
+def certificate(outcome: Induction) -> Certificate | None:
+    """The certificate of a proof, if all safety properties are proved."""
+    model = outcome.model
+    if not model.safety or any(item not in outcome.proved for item in model.safety):
+        return None
+    hints = {
+        obligation.name: tuple(
+            dict.fromkeys(used.name for used in answer.core if not used.name.startswith("guard of "))
+        )
+        for obligation, answer in outcome.answers.items()
+        if obligation.claim in outcome.proved
+    }
+    hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety}
+    return certify(model, model.safety, outcome.proved, hints)

@@ -1,0 +1,245 @@
+"""A protocol as a relational transition system: what every relational language parses to.
+
+Sorts of any size, rigid and mutable symbols, axioms, initial states, guarded transitions, safety properties and offered
+invariants.  Orders, rings and quorums are just axioms.  Read `semantics` next for what a step means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+from quorate.logic.terms import (
+    FALSE,
+    TRUE,
+    Apply,
+    Equal,
+    Forall,
+    Iff,
+    Not,
+    Sort,
+    Symbol,
+    Term,
+    Var,
+    conj,
+    disj,
+    distinct,
+    equal,
+    forall,
+)
+from quorate.logic.transform import Lambda, prime, replace_symbols, symbols_of
+from quorate.models.source import Source, Span
+
+
+@dataclass(frozen=True)
+class Named:
+    """A formula with the name by which verdicts refer to it."""
+
+    name: str
+    formula: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def where(self) -> str:
+        """The name and, if known, the line it stands on."""
+        return f"{self.name} (line {self.span.line})" if self.span else self.name
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A symbol whose value in every state is fixed by a formula over the others (and is never framed)."""
+
+    symbol: Symbol
+    formula: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def definition(self) -> Lambda | None:
+        """Variables and body if the formula is an explicit definition: `forall X. r(X) <-> body(X)` (or `=`)."""
+        variables: tuple[Var, ...] = ()
+        body = self.formula
+        if isinstance(body, Forall):
+            variables, body = body.variables, body.body
+        match body:
+            case Iff(Apply(symbol, args), value) | Equal(Apply(symbol, args), value) if symbol is self.symbol:
+                pass
+            case Apply(symbol, args) if symbol is self.symbol:
+                value = TRUE
+            case Not(Apply(symbol, args)) if symbol is self.symbol:
+                value = FALSE
+            case _:
+                return None
+        if self.symbol in symbols_of(value) or len(set(args)) != len(args):
+            return None
+        if not all(isinstance(arg, Var) for arg in args) or not value.free <= set(args) >= set(variables):
+            return None
+        return args, value  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Update:
+    """The value of `symbol` at `variables` after the step, as a term over the state before it."""
+
+    symbol: Symbol
+    variables: tuple[Var, ...]
+    value: Term
+
+    def formula(self) -> Term:
+        """`forall variables. symbol'(variables) = value`, as a formula over two states."""
+        return forall(self.variables, equal(self.symbol.at(1)(*self.variables), self.value))
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A guarded step.
+
+    The step may be taken for any values of `parameters` and any interpretation of `choices` (symbols that exist for this
+    step only) that make `guard` true in the state before; it then changes the updated symbols, all at once, and no
+    others.  Nondeterministic updates are updates to a choice: havoc leaves the choice free, and a two-state formula is
+    a guard over choices that stand for the new values.
+    """
+
+    name: str
+    parameters: tuple[Var, ...]
+    choices: tuple[Symbol, ...]
+    guard: Term
+    updates: tuple[Update, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def modified(self) -> frozenset[Symbol]:
+        return frozenset(update.symbol for update in self.updates)
+
+    @cached_property
+    def constants(self) -> dict[Var, Term]:
+        """A constant for each parameter, to speak of one step; no language can write such a name."""
+        return {parameter: Symbol(f"@{parameter.name}", (), parameter.sort)() for parameter in self.parameters}
+
+    @cached_property
+    def substitution(self) -> dict[Symbol, Lambda]:
+        """What each updated symbol is replaced by to speak of the state after in terms of the state before."""
+        return {update.symbol: (update.variables, update.value) for update in self.updates}
+
+    def after(self, formula: Term) -> Term:
+        """The one-state `formula` after the step, as a term over the state before (weakest precondition, no guard)."""
+        return replace_symbols(formula, self.substitution)
+
+    def formula(self, mutable: tuple[Symbol, ...] = ()) -> Term:
+        """Guard, updates and the frame of the given mutable symbols, over two states; parameters are left free."""
+        parts = [self.guard] + [update.formula() for update in self.updates]
+        for symbol in mutable:
+            if symbol not in self.modified:
+                variables = tuple(Var(f"X{i}", sort) for i, sort in enumerate(symbol.arguments))
+                parts.append(Update(symbol, variables, symbol(*variables)).formula())
+        return conj(*parts)
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """One component of a trace query: an assertion about the state reached, or a step by one of some transitions."""
+
+    assertion: Term | None = None
+    initial: bool = False
+    calls: tuple[tuple[str, tuple[Term | None, ...]], ...] = ()
+    any_transition: bool = False
+
+
+@dataclass(frozen=True)
+class TraceQuery:
+    """A `sat trace` or `unsat trace` declaration: is there a run of this shape?"""
+
+    name: str
+    satisfiable: bool
+    steps: tuple[TraceStep, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A formula over `states` states (0: rigid symbols only) to be proved from the axioms alone."""
+
+    name: str
+    states: int
+    formula: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a file says it expects: `# expect: [VERB] TARGET VERDICT` or `# expect: check SIZE states=N`."""
+
+    verb: str | None
+    target: str
+    verdict: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Language = Literal["ivy", "pyv"]
+
+
+@dataclass(frozen=True)
+class RelationalModel:
+    """A protocol.  Equality ignores where things stand in the text."""
+
+    name: str
+    language: Language
+    sorts: tuple[Sort, ...]
+    symbols: tuple[Symbol, ...]
+    derived: tuple[Derived, ...]
+    axioms: tuple[Named, ...]
+    initial: tuple[Named, ...]
+    transitions: tuple[Transition, ...]
+    safety: tuple[Named, ...]
+    invariants: tuple[Named, ...]
+    theorems: tuple[Theorem, ...] = ()
+    traces: tuple[TraceQuery, ...] = ()
+    expectations: tuple[Expectation, ...] = field(default=(), compare=False)
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def derived_symbols(self) -> frozenset[Symbol]:
+        return frozenset(item.symbol for item in self.derived)
+
+    @property
+    def state_symbols(self) -> tuple[Symbol, ...]:
+        """The mutable symbols that make up a state: those that are not derived from others."""
+        derived = self.derived_symbols
+        return tuple(symbol for symbol in self.symbols if symbol.mutable and symbol not in derived)
+
+    @property
+    def properties(self) -> tuple[Named, ...]:
+        """Safety properties first, then the offered invariants."""
+        return self.safety + self.invariants
+
+    def transition(self, name: str) -> Transition:
+        return next(transition for transition in self.transitions if transition.name == name)
+
+    def background(self, states: int = 1) -> Iterator[Named]:
+        """What holds in every run: enumerations, axioms, and the derived symbols' definitions in the first `states` states."""
+        for sort in self.sorts:
+            if sort.elements:
+                yield Named(f"elements of {sort}", enumeration_axiom(sort))
+        yield from self.axioms
+        for item in self.derived:
+            for state in range(states if item.symbol.mutable else 1):
+                yield Named(f"definition of {item.symbol.name}", prime(item.formula, state), item.span)
+
+    def expand(self, formula: Term) -> Term:
+        """The one-state formula without derived symbols: each is replaced by its definition."""
+        for item in reversed(self.derived):
+            if item.definition is not None:
+                formula = replace_symbols(formula, {item.symbol: item.definition})
+        return formula
+
+    def with_invariants(self, invariants: tuple[Named, ...]) -> RelationalModel:
+        """The same protocol with other lemmas on offer."""
+        return replace(self, invariants=invariants)
+
+
+def enumeration_axiom(sort: Sort) -> Term:
+    """An enumerated sort has exactly its elements."""
+    constants = [Symbol(name, (), sort)() for name in sort.elements]
+    x = Var("X", sort)
+    return conj(distinct(constants), forall((x,), disj(*(equal(x, constant) for constant in constants))))

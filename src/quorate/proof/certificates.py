@@ -1,0 +1,141 @@
+"""Certificates: data from which the checker re-establishes `proved` from the protocol text alone.
+
+A certificate holds an inductive invariant and, as hints that only save time, which hypotheses sufficed for which
+obligation.  Nothing in it is believed: see `checker`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quorate.logic import sexpr
+from quorate.logic.terms import Term
+from quorate.models.relational import Named, RelationalModel
+
+FORMAT = "quorate-certificate"
+VERSION = 1
+
+
+class CertificateError(Exception):
+    """The file is not a certificate, or not one for this protocol."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The claim that `safety` holds in every reachable state, and the invariant that shows it."""
+
+    protocol: str
+    sha256: str
+    safety: tuple[str, ...]
+    invariants: tuple[tuple[str, str], ...]
+    hints: Mapping[str, tuple[str, ...]]
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "protocol": self.protocol,
+            "sha256": self.sha256,
+            "verdict": "proved",
+            "safety": list(self.safety),
+            "invariants": [{"name": name, "formula": formula} for name, formula in self.invariants],
+            "hints": {name: list(used) for name, used in sorted(self.hints.items())},
+        }
+        return {**body, "digest": _digest(body)}
+
+    def invariant_terms(self, model: RelationalModel) -> list[tuple[str, Term]]:
+        """The invariants as formulas over the model's symbols."""
+        try:
+            return [(name, sexpr.read(text, model.sorts, model.symbols)) for name, text in self.invariants]
+        except sexpr.SexprError as problem:
+            raise CertificateError(f"an invariant cannot be read: {problem}") from None
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def certify(
+    model: RelationalModel, safety: Sequence[Named], invariants: Sequence[Named], hints: Mapping[str, tuple[str, ...]]
+) -> Certificate:
+    """The certificate that the invariants prove the safety properties of a model."""
+    assert model.source is not None
+    return Certificate(
+        protocol=Path(model.source.path).name,
+        sha256=model.source.sha256,
+        safety=tuple(item.name for item in safety),
+        invariants=tuple((item.name, sexpr.write(item.formula)) for item in invariants),
+        hints=hints,
+    )
+
+
+def from_json(document: Any) -> Certificate:
+    """A certificate from parsed JSON; every field is checked, and the digest must match."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise CertificateError("this is not a Quorate certificate")
+    body = {key: value for key, value in document.items() if key != "digest"}
+    expected = {"format", "version", "protocol", "sha256", "verdict", "safety", "invariants", "hints"}
+    if set(body) != expected or body["version"] != VERSION:
+        raise CertificateError("the certificate has unknown or missing fields, or another version")
+    if document.get("digest") != _digest(body):
+        raise CertificateError("the certificate was altered: its digest does not match")
+    if body["verdict"] != "proved":
+        raise CertificateError(f"the certificate claims {body['verdict']!r}, which no certificate can establish")
+    try:
+        return Certificate(
+            protocol=_text(body["protocol"]),
+            sha256=_text(body["sha256"]),
+            safety=tuple(_text(name) for name in _list(body["safety"])),
+            invariants=tuple((_text(item["name"]), _text(item["formula"])) for item in _list(body["invariants"])),
+            hints={_text(name): tuple(_text(used) for used in _list(row)) for name, row in body["hints"].items()},
+        )
+    except (TypeError, KeyError, AttributeError):
+        raise CertificateError("the certificate is malformed") from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
+def save(path: str | Path, certificate: Certificate) -> None:
+    """Write beside the target, then rename: no half-written file is left behind."""
+    write_atomically(path, json.dumps(certificate.to_json(), indent=1) + "\n")
+
+
+def write_atomically(path: str | Path, text: str) -> None:
+    """Replace a file's contents in one step."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | Path) -> Certificate:
+    """A certificate from a file; `CertificateError` says what is wrong with it."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise CertificateError(f"cannot read {path}: {problem.strerror}") from None
+    except (ValueError, RecursionError):
+        raise CertificateError(f"{path} is not JSON") from None
+    return from_json(document)

@@ -1,0 +1,37 @@
+"""Verdicts: the closed set of answers, and the evidence behind each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from quorate.models.source import Span
+from quorate.proof.traces import Trace
+
+Verdict = Literal["proved", "violated", "not-inductive", "unknown"]
+
+SEVERITY: dict[Verdict, int] = {"proved": 0, "unknown": 1, "not-inductive": 2, "violated": 3}
+
+
+def worst(verdicts: list[Verdict]) -> Verdict:
+    """The gravest of several verdicts; nothing checked is `unknown`."""
+    return max(verdicts, key=SEVERITY.__getitem__, default="unknown")
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer about one property.
+
+    `evidence` is the run or the counterexample to induction that backs `violated` and `not-inductive`; `reason` says why
+    something is unknown, or what the evidence means.  `scope` says for which sizes the verdict holds.
+    """
+
+    property: str
+    kind: Literal["safety", "invariant", "theorem", "trace"]
+    verdict: Verdict
+    method: str
+    scope: str
+    reason: str = ""
+    evidence: Trace | None = None
+    span: Span | None = None
+    seconds: float = 0.0
