@@ -43,6 +43,8 @@ class Syntax:
     conditional: str
     branch: int = OR
     """How strongly the branches of a conditional must bind to stand without parentheses."""
+    negated: int = UNARY
+    """How strongly a negated formula binds: where negation is looser than comparison, not more than a comparison."""
 
     def symbol(self, symbol: Symbol) -> str:
         return str(symbol)
@@ -88,7 +90,7 @@ def _show(term: Term, syntax: Syntax) -> tuple[str, int]:
         case Not(Equal(left, right)):
             return f"{at(left, SUM)} {syntax.unequal} {at(right, SUM)}", COMPARE
         case Not(arg):
-            return syntax.negation + at(arg, ATOM), UNARY
+            return syntax.negation + at(arg, ATOM), syntax.negated
         case Implies(left, right):
             return f"{at(left, OR)} -> {at(right, OR)}", IMPLIES
         case Iff(left, right):

@@ -19,8 +19,8 @@ from quorate.proof.traces import Trace, find_property, replay
 def minimise(model: RelationalModel, trace: Trace) -> Trace:
     """A run as short and as small as removing steps and elements one after the other makes it.
 
-    Raises `ReplayError` if the trace does not replay.  A counterexample to induction is returned as it is, for its first
-    state matters as a whole; so is a run that claims no violation.
+    Raises `ReplayError` if the trace does not replay.  A counterexample to induction is returned as it is, since its
+    first state matters as a whole; so is a run that claims no violation.
     """
     replay(model, trace)
     claimed = find_property(model, trace.violated) if trace.violated is not None else None

@@ -1,148 +1,181 @@
 """The independent checker: re-establishes a certificate from the protocol text, with two solvers, from scratch.
 
-It shares no code with the methods that find proofs.  Obligations are built here in the plainest form, over two states
-with the updates as equations, for invariants J1..Jn, axioms A (derived symbols' definitions included):
+It shares no code with the methods that find proofs.  For invariants J1..Jn, axioms and definitions A, and each
+transition with its guard and updates, these must be unsatisfiable, according to z3 and according to cvc5:
 
-    initiation     A ∧ initial ∧ ¬Ji                                  for each i
-    consecution    A ∧ A' ∧ J1 ∧ .. ∧ Jn ∧ guard ∧ updates ∧ ¬Ji'     for each i and each transition
-    safety         A ∧ J1 ∧ .. ∧ Jn ∧ ¬S                              for each safety property S claimed
+    initiation     A ∧ initial ∧ ¬Ji                          for each i
+    consecution    A ∧ J1 ∧ .. ∧ Jn ∧ guard ∧ ¬Ji[updates]    for each i and each transition
+    safety         A ∧ J1 ∧ .. ∧ Jn ∧ ¬S                      for each safety property S
 
-Each must be unsatisfiable according to z3 and according to cvc5.  Leaving out hypotheses can only make an obligation
-harder to prove, so the hints of a certificate cannot make it accept anything false.
+Ji[updates] is Ji with every changed symbol replaced by its new value.  Leaving out hypotheses can only make an
+obligation harder to prove, so the hints of a certificate save time but cannot make the checker accept anything false.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
-from quorate.engines.smt.backends import Reply, Task
+from quorate.engines.smt.backends import Option, Question, Reply, Task
 from quorate.engines.smt.smtlib import Vocabulary
-from quorate.engines.smt.workers import run
+from quorate.engines.smt.workers import race, run
 from quorate.logic.terms import Symbol, Term, neg
-from quorate.logic.transform import rename_symbols, substitute, symbols_of
+from quorate.logic.transform import conjuncts, replace_symbols, substitute, symbols_of
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, CertificateError
 
 SOLVERS = ("z3", "cvc5")
+FIRST_SECONDS = 3.0
+"""How long a solver may take over an obligation before it is asked in other ways, within the time limit."""
+
+OTHER_WAYS: dict[str, tuple[tuple[Option, ...], ...]] = {
+    "z3": ((("random_seed", 1),), (("mbqi", False),)),
+    "cvc5": ((("finite-model-find", True),), (("mbqi", True),)),
+}
 
 
 @dataclass(frozen=True)
 class Obligation:
-    """Hypotheses and a negated claim that must be unsatisfiable together; `hint` may name hypotheses that suffice."""
+    """A negated claim that must be unsatisfiable with its section's hypotheses; a hint may name some that suffice."""
 
     name: str
-    hypotheses: tuple[Named, ...]
     negation: Term
     hint: tuple[str, ...] | None
 
-    def hinted(self) -> tuple[Named, ...] | None:
-        """The hypotheses that the hint names, besides the step itself."""
-        if self.hint is None:
-            return None
-        wanted = set(self.hint)
-        return tuple(item for item in self.hypotheses if item.name in wanted or item.name.startswith("step: "))
-
 
 @dataclass(frozen=True)
+class Section:
+    """Obligations that share hypotheses: those about the initial states, about one transition, or about safety."""
+
+    hypotheses: tuple[Named, ...]
+    obligations: tuple[Obligation, ...]
+
+
+@dataclass
 class Outcome:
     """How one obligation fared with each solver."""
 
     obligation: Obligation
-    replies: tuple[Reply, ...]
+    replies: dict[str, Reply] = field(default_factory=dict)
 
     @property
     def accepted(self) -> bool:
-        return len(self.replies) == len(SOLVERS) and all(reply.status == "unsat" for reply in self.replies)
+        return all(solver in self.replies and self.replies[solver].status == "unsat" for solver in SOLVERS)
 
     @property
     def refuted(self) -> bool:
-        return any(reply.status == "sat" for reply in self.replies)
+        return any(reply.status == "sat" for reply in self.replies.values())
 
 
-def obligations(model: RelationalModel, certificate: Certificate) -> list[Obligation]:
+def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
     """Everything that has to hold for the certificate to be right."""
     if model.source is None or certificate.sha256 != model.source.sha256:
         raise CertificateError("the certificate belongs to another version of the protocol text (sha256 differs)")
-    safety = {item.name: item for item in model.safety}
-    if set(certificate.safety) != set(safety):
+    if sorted(certificate.safety) != sorted(item.name for item in model.safety) or not model.safety:
         raise CertificateError("the certificate does not speak of exactly the safety properties of the protocol")
+    invariants = _invariants(model, certificate)
+    background = tuple(model.background())
+    hints = certificate.hints
+
+    def obligation(name: str, negation: Term) -> Obligation:
+        return Obligation(name, negation, hints.get(name))
+
+    initially = [obligation(f"initially {item.name}", neg(item.formula)) for item in invariants]
+    found = [Section((*background, *model.initial), tuple(initially))]
+    for transition in model.transitions:
+        constants = {p: Symbol(f"@{p.name}", (), p.sort)() for p in transition.parameters}
+        guard = [Named("guard", part) for part in conjuncts(substitute(transition.guard, constants))]
+        preserved = [
+            obligation(f"{transition.name} preserves {item.name}", neg(substitute(after, constants)))
+            for item in invariants
+            for after in [_after(model, transition, item.formula)]
+            if after is not None
+        ]
+        found.append(Section((*background, *guard, *invariants), tuple(preserved)))
+    implied = [obligation(f"invariants imply {item.name}", neg(item.formula)) for item in model.safety]
+    found.append(Section((*background, *invariants), tuple(implied)))
+    return found
+
+
+def _invariants(model: RelationalModel, certificate: Certificate) -> list[Named]:
     invariants = [Named(name, formula) for name, formula in certificate.invariant_terms(model)]
     if len({item.name for item in invariants}) != len(invariants):
         raise CertificateError("two invariants have the same name")
     for item in invariants:
         if item.formula.free or any(symbol.primes for symbol in symbols_of(item.formula)):
             raise CertificateError(f"{item.name} is not a closed formula about one state")
-    background = tuple(model.background())
-    found = [
-        Obligation(name, (*background, *model.initial), neg(item.formula), certificate.hints.get(name))
-        for item in invariants
-        for name in [f"initially {item.name}"]
-    ]
-    for transition in model.transitions:
-        found += _consecution(model, transition, invariants, certificate)
-    for item in safety.values():
-        name = f"invariants imply {item.name}"
-        found.append(Obligation(name, (*background, *invariants), neg(item.formula), certificate.hints.get(name)))
-    return found
+    return invariants
 
 
-def _consecution(
-    model: RelationalModel, transition: Transition, invariants: Sequence[Named], certificate: Certificate
-) -> Iterator[Obligation]:
-    constants = {p: Symbol(f"@{p.name}", (), p.sort)() for p in transition.parameters}
-    changed = transition.modified | model.derived_symbols
-
-    def after(symbol: Symbol) -> Symbol:
-        return symbol.at(1) if symbol in changed else symbol
-
-    step = [Named("step: guard", substitute(transition.guard, constants))]
-    step += [Named(f"step: {update.symbol}", substitute(update.formula(), constants)) for update in transition.updates]
-    step += [
-        Named(f"step: {item.symbol}", rename_symbols(item.formula, after))
-        for item in model.derived
-        if item.symbol.mutable
-    ]
-    hypotheses = (*model.background(), *step, *invariants)
-    for item in invariants:
-        touched = symbols_of(item.formula) & {symbol for symbol in changed if symbol.mutable}
-        if touched:
-            name = f"{transition.name} preserves {item.name}"
-            negation = neg(rename_symbols(item.formula, after))
-            yield Obligation(name, hypotheses, negation, certificate.hints.get(name))
+def _after(model: RelationalModel, transition: Transition, formula: Term) -> Term | None:
+    """The formula in the state after the transition, in terms of the state before; None if nothing in it changes."""
+    for item in reversed(model.derived):
+        if item.definition is None:
+            raise CertificateError(f"{item.symbol.name} has no explicit definition")
+        formula = replace_symbols(formula, {item.symbol: item.definition})
+    changed = {update.symbol: (update.variables, update.value) for update in transition.updates}
+    return None if symbols_of(formula).isdisjoint(changed) else replace_symbols(formula, changed)
 
 
 def recheck(
     model: RelationalModel, certificate: Certificate, timeout: float, memory_mb: int, jobs: int, proofs: bool = False
 ) -> Iterator[Outcome]:
-    """Discharge every obligation with every solver; yields the outcomes in order."""
-    listed = obligations(model, certificate)
-    tasks = [_task(obligation, solver, timeout, memory_mb, proofs) for obligation in listed for solver in SOLVERS]
-    replies: dict[int, Reply] = {}
-    shown = 0
-    for number, _, reply in run(tasks, jobs):
-        if reply.status != "unsat" and listed[number // len(SOLVERS)].hint is not None:
-            full = replace(listed[number // len(SOLVERS)], hint=None)
-            task = _task(full, SOLVERS[number % len(SOLVERS)], timeout, memory_mb, proofs)
-            [(_, _, reply)] = run([task], 1)
-        replies[number] = reply
-        while all(shown * len(SOLVERS) + k in replies for k in range(len(SOLVERS))):
-            yield Outcome(listed[shown], tuple(replies[shown * len(SOLVERS) + k] for k in range(len(SOLVERS))))
-            shown += 1
+    """Discharge every obligation with every solver; yields the outcomes as they become final."""
+    listed = sections(model, certificate)
+    prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
+    outcomes = [[Outcome(obligation) for obligation in section.obligations] for section in listed]
+    tasks = [item.first(solver, min(FIRST_SECONDS, timeout)) for item, solver in prepared]
+    for number, index, reply in run(tasks, jobs):
+        item, solver = prepared[number]
+        if reply.status != "unsat":
+            reply = item.again(solver, index, timeout, jobs)
+        outcome = outcomes[number // len(SOLVERS)][index]
+        outcome.replies[solver] = reply
+        if len(outcome.replies) == len(SOLVERS):
+            yield outcome
 
 
-def _task(obligation: Obligation, solver: str, timeout: float, memory_mb: int, proofs: bool) -> Task:
-    vocabulary = Vocabulary()
-    used = obligation.hinted()
-    hypotheses = obligation.hypotheses if used is None else used
-    texts = tuple(vocabulary.text(item.formula) for item in hypotheses)
-    goal = vocabulary.text(obligation.negation)
-    return Task(
-        backend=solver,  # type: ignore[arg-type]
-        declarations="\n".join(vocabulary.declarations),
-        hypotheses=texts,
-        goals=(goal,),
-        timeout=timeout,
-        memory_mb=memory_mb,
-        proof=proofs and solver == "cvc5",
-    )
+class _Prepared:
+    """A section as SMT-LIB text, and the tasks that ask about it."""
+
+    def __init__(self, section: Section, memory_mb: int, proofs: bool) -> None:
+        vocabulary = Vocabulary()
+        self.hypotheses = tuple(vocabulary.text(item.formula) for item in section.hypotheses)
+        self.goals = tuple(vocabulary.text(obligation.negation) for obligation in section.obligations)
+        self.declarations = "\n".join(vocabulary.declarations)
+        self.hinted = [_named(section.hypotheses, obligation.hint) for obligation in section.obligations]
+        self.memory_mb = memory_mb
+        self.proofs = proofs
+
+    def _task(
+        self, solver: str, timeout: float, questions: Sequence[Question], options: tuple[Option, ...] = ()
+    ) -> Task:
+        return Task(
+            backend=solver,  # type: ignore[arg-type]
+            declarations=self.declarations,
+            hypotheses=self.hypotheses,
+            questions=tuple(questions),
+            timeout=timeout,
+            memory_mb=self.memory_mb,
+            options=options,
+            proof=self.proofs and solver == "cvc5",
+        )
+
+    def first(self, solver: str, timeout: float) -> Task:
+        """Every obligation, with the hinted hypotheses."""
+        return self._task(solver, timeout, [Question(g, h) for g, h in zip(self.goals, self.hinted, strict=True)])
+
+    def again(self, solver: str, index: int, timeout: float, jobs: int) -> Reply:
+        """One obligation, in all the other ways: hinted or all hypotheses, other settings of the same solver."""
+        goal = self.goals[index]
+        hinted = [self._task(solver, timeout, [Question(goal, self.hinted[index])], o) for o in OTHER_WAYS[solver]]
+        full = [self._task(solver, timeout, [Question(goal)], options) for options in ((), *OTHER_WAYS[solver])]
+        return race(full if self.hinted[index] is None else [*hinted, *full], jobs)[1]
+
+
+def _named(hypotheses: Sequence[Named], hint: tuple[str, ...] | None) -> tuple[int, ...] | None:
+    """The indices of the hypotheses that a hint names, and of the guard."""
+    if hint is None:
+        return None
+    wanted = {"guard", *hint}
+    return tuple(i for i, item in enumerate(hypotheses) if item.name in wanted)

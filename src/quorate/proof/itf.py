@@ -170,8 +170,6 @@ def from_itf(model: RelationalModel, document: Document) -> Trace:
     kind, violated = meta.get("kind"), meta.get("violated")
     if kind not in ("run", "cti"):
         _fail("#meta", 'kind must be "run" or "cti"')
-    if violated is not None and (not isinstance(violated, str) or find_property(model, violated) is None):
-        _fail("#meta", f"there is no property {_brief(violated)}")
     if "loop" in document:
         _fail("loop", "runs that end in a loop cannot be read")
     states = _list(_member(document, "states", "the document"), "states")
@@ -179,6 +177,8 @@ def from_itf(model: RelationalModel, document: Document) -> Trace:
         _fail("states", "there must be at least one state")
     reader = _Reader(model)
     reader.declare(document, _object(states[0], "state 0"))
+    if violated is not None and (not isinstance(violated, str) or find_property(model, violated) is None):
+        _fail("#meta", f"there is no property {_brief(violated)}")
     structures = tuple(reader.state(number, state) for number, state in enumerate(states))
     steps = tuple(reader.step(number, state["#meta"]) for number, state in enumerate(states) if number)
     return Trace(kind, structures, steps, violated)
@@ -391,15 +391,15 @@ def load(path: str | Path) -> Document:
         with open(path, "rb") as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            _fail(str(path), f"the file is larger than {MAX_BYTES} bytes")
+            raise TraceFormatError(f"the file is larger than {MAX_BYTES} bytes")
         document = json.loads(content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except OSError as problem:
-        _fail(str(path), f"cannot read the file: {problem.strerror}")
+        raise TraceFormatError(f"cannot read the file: {problem.strerror}") from None
     except RecursionError:
-        _fail(str(path), "the document is nested too deeply")
+        raise TraceFormatError("the document is nested too deeply") from None
     except ValueError as problem:
-        _fail(str(path), f"this is not JSON: {problem}")
-    return _object(document, str(path))
+        raise TraceFormatError(f"this is not JSON: {problem}") from None
+    return _object(document, "the document")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Document:

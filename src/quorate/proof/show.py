@@ -20,6 +20,7 @@ from quorate.proof.naming import Names, element_names, is_element, value_name
 from quorate.proof.traces import Trace, find_property
 
 WIDTH = 100
+GAP = "   "
 CTI_NOTICE = "counterexample to induction: NOT a reachable run (state 0 need not be reachable)"
 
 
@@ -32,7 +33,7 @@ def show_trace(model: RelationalModel, trace: Trace) -> str:
         lines += ["rigid:", *rigid]
     lines += ["state 0:", *(view.facts(symbol for symbol in model.symbols if symbol.mutable) or ["  nothing holds"])]
     for number, step in enumerate(trace.steps, 1):
-        lines.append(f"step {number}: {view.step(step)}")
+        lines += _fold(view.step(step), f"step {number}: ", separator=GAP)
         lines += _fold(view.choices(step), "  choosing ")
         lines += [f"  {change}" for change in view.changes(number)] or ["  no change"]
     return "\n".join([*lines, *view.violation()]) + "\n"
@@ -44,17 +45,15 @@ def show_sequence(model: RelationalModel, trace: Trace, lane: Sort | None = None
     Arrows lead to the other elements of the lane sort that the step binds.  Without `lane`, the uninterpreted sort that
     is bound in the most steps stands for the nodes.
     """
-    names = element_names(model, trace.states[0].sizes)
-    view = _View(model, trace, names)
+    view = _View(model, trace, element_names(model, trace.states[0].sizes))
     lane = lane or default_lane(model, trace)
-    if lane is not None and lane not in names:
-        raise ValueError(f"the trace has no elements of sort {lane}")
-    lanes = _Lanes(names[lane] if lane else ())
+    elements = view.names.get(lane, ()) if lane else ()
+    lanes = _Lanes(elements)
     lines = [view.title(), "", lanes.heading(), lanes.idle()]
     for number, step in enumerate(trace.steps, 1):
-        bound = [step.bindings[parameter.name] for parameter in view.parameters(step) if parameter.sort is lane]
-        notes = [*_fold([view.step(step)], "", lanes.room), *_fold(view.choices(step), "  choosing ", lanes.room)]
-        notes += _fold(view.changes(number) or ["no change"], "  ", lanes.room, "   ")
+        bound = [step.bindings[item.name] for item in view.parameters(step) if elements and item.sort is lane]
+        notes = _fold(view.step(step), "", lanes.room, GAP) + _fold(view.choices(step), "  choosing ", lanes.room)
+        notes += _fold(view.changes(number) or ["no change"], "  ", lanes.room, GAP)
         lines += [f"{lanes.row(bound, number)}{notes[0]}", *(f"{lanes.idle()}{note}" for note in notes[1:])]
     return "\n".join(line.rstrip() for line in [*lines, "", *view.violation()]).rstrip() + "\n"
 
@@ -93,10 +92,11 @@ class _View:
     def parameters(self, step: Step) -> tuple[Var, ...]:
         return self.model.transition(step.transition).parameters
 
-    def step(self, step: Step) -> str:
+    def step(self, step: Step) -> list[str]:
+        """The transition with its bindings, and where it is declared."""
         span = self.model.transition(step.transition).span
-        place = f"   [{PurePath(span.source.path).name}:{span.line}]" if span else ""
-        return show_step(self.model, step, self.names) + place
+        place = [f"[{PurePath(span.source.path).name}:{span.line}]"] if span else []
+        return [show_step(self.model, step, self.names), *place]
 
     def facts(self, symbols: Iterable[Symbol]) -> list[str]:
         """What is true of the symbols in state 0, one paragraph each."""
@@ -138,7 +138,11 @@ class _View:
     def choices(self, step: Step) -> list[str]:
         shown: list[str] = []
         for choice in self.model.transition(step.transition).choices:
-            shown += self.true(choice, step.choices[choice.name]) or [f"{choice.name} nowhere"]
+            table = step.choices[choice.name]
+            if choice.arguments:
+                shown += self.true(choice, table) or [f"{choice.name} nowhere"]
+            else:
+                shown.append(f"{choice.name} = {self.value(table[()], choice)}")
         return shown
 
     def changes(self, number: int) -> list[str]:

@@ -38,7 +38,11 @@ def build_parser() -> argparse.ArgumentParser:
     induct.add_argument("--certificate", metavar="FILE", help="write a certificate if all safety properties are proved")
     induct.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     induct.add_argument(
-        "--search-depth", type=_natural, default=6, metavar="K", help="steps to look for a real violation (default: 6)"
+        "--search-depth",
+        type=_natural,
+        default=12,
+        metavar="K",
+        help="steps to look for a real violation (default: 12)",
     )
     _output(induct)
     _limits(induct)

@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _line(outcome: Outcome) -> str:
     mark = "✓" if outcome.accepted else "✗" if outcome.refuted else "?"
     replies = ", ".join(
-        f"{reply.backend} {reply.status}{f' ({reply.reason})' if reply.reason else ''}" for reply in outcome.replies
+        f"{reply.backend} {reply.status}{f' ({reply.reason})' if reply.reason else ''}"
+        for reply in outcome.replies.values()
     )
     return f"  {mark} {outcome.obligation.name}: {replies}"
 
@@ -69,7 +70,7 @@ def _document(arguments: argparse.Namespace, verdict: str, reason: str, outcomes
         {
             "obligation": outcome.obligation.name,
             "accepted": outcome.accepted,
-            "replies": {reply.backend: reply.status for reply in outcome.replies},
+            "replies": {solver: reply.status for solver, reply in outcome.replies.items()},
         }
         for outcome in outcomes
     ]
@@ -79,7 +80,7 @@ def _document(arguments: argparse.Namespace, verdict: str, reason: str, outcomes
 
 def _store(folder: str, number: int, outcome: Outcome) -> None:
     """Save cvc5's proof of an obligation; say so if it has steps that cvc5 does not justify."""
-    proof = next((reply.proof for reply in outcome.replies if reply.proof), "")
+    proof = next((reply.proof for reply in outcome.replies.values() if reply.proof), "")
     if not proof:
         return
     Path(folder).mkdir(parents=True, exist_ok=True)

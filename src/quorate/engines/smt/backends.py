@@ -36,13 +36,21 @@ class RawModel:
 
 
 @dataclass(frozen=True)
+class Question:
+    """Is this goal satisfiable together with the hypotheses, or with those of the given indices only?"""
+
+    goal: str
+    using: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Task:
-    """Declarations, hypotheses that are shared, and goals that are each asked for separately."""
+    """Declarations, hypotheses that are shared, and questions that are each asked separately."""
 
     backend: Literal["z3", "cvc5"]
     declarations: str
     hypotheses: tuple[str, ...]
-    goals: tuple[str, ...]
+    questions: tuple[Question, ...]
     timeout: float
     memory_mb: int
     seed: int = 0
@@ -66,7 +74,7 @@ class Reply:
 
 
 class Backend(Protocol):
-    def ask(self, goal: str) -> Reply: ...
+    def ask(self, question: Question) -> Reply: ...
 
 
 def open_backend(task: Task) -> Backend:
@@ -117,13 +125,14 @@ class Z3Backend:
         guarded = "\n".join(f"(assert (=> h!{i} {text}))" for i, text in enumerate(task.hypotheses))
         self.solver.from_string(f"{task.declarations}\n{guards}\n{guarded}")
 
-    def ask(self, goal: str) -> Reply:
+    def ask(self, question: Question) -> Reply:
         import z3
 
         self.solver.push()
         try:
-            self.solver.from_string(f"(assert {goal})")
-            result = self.solver.check(*self.assumptions)
+            self.solver.from_string(f"(assert {question.goal})")
+            using = range(len(self.assumptions)) if question.using is None else question.using
+            result = self.solver.check(*(self.assumptions[i] for i in using))
             if result == z3.unsat:
                 core = {str(literal) for literal in self.solver.unsat_core()}
                 indices = tuple(i for i, literal in enumerate(self.assumptions) if str(literal) in core)
@@ -150,7 +159,7 @@ class LazyZ3Backend:
         self.vocabulary, self.terms = task.lazy
         self.timeout = task.timeout
 
-    def ask(self, goal: str) -> Reply:
+    def ask(self, question: Question) -> Reply:
         import z3
 
         solver, literals = self.inner.solver, self.inner.assumptions
@@ -158,7 +167,7 @@ class LazyZ3Backend:
         ends = time.monotonic() + self.timeout
         solver.push()
         try:
-            solver.from_string(f"(assert {goal})")
+            solver.from_string(f"(assert {question.goal})")
             while (left := ends - time.monotonic()) > 0:
                 solver.set("timeout", max(1, int(left * 1000)))
                 result = solver.check(*(literals[i] for i in active))
@@ -232,7 +241,7 @@ class Cvc5Backend:
     def __init__(self, task: Task) -> None:
         self.task = task
 
-    def ask(self, goal: str) -> Reply:
+    def ask(self, question: Question) -> Reply:
         import cvc5
 
         manager = cvc5.TermManager()
@@ -249,8 +258,9 @@ class Cvc5Backend:
         }
         for name, value in options.items():
             solver.setOption(name, value)
-        lines = ["(set-logic ALL)", self.task.declarations]
-        lines += [f"(assert {text})" for text in (*self.task.hypotheses, goal)]
+        texts = self.task.hypotheses
+        used = texts if question.using is None else tuple(texts[i] for i in question.using)
+        lines = ["(set-logic ALL)", self.task.declarations, *(f"(assert {text})" for text in (*used, question.goal))]
         try:
             run_cvc5_commands(solver, "\n".join(lines))
             result = solver.checkSat()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from quorate.engines.smt.backends import ModelRequest, Option, Reply, Status, Task, decode
+from quorate.engines.smt.backends import ModelRequest, Option, Question, Reply, Status, Task, decode
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
 from quorate.logic.structures import Evaluator, Structure
@@ -82,7 +82,7 @@ class _Prepared:
             backend=backend,  # type: ignore[arg-type]
             declarations="\n".join(self.vocabulary.declarations),
             hypotheses=self.hypotheses,
-            goals=tuple(self.goals[i] for i in goals),
+            questions=tuple(Question(self.goals[i]) for i in goals),
             timeout=timeout,
             memory_mb=limits.memory_mb,
             seed=limits.seed,

@@ -26,7 +26,7 @@ GRACE_SECONDS = 2.0
 
 @dataclass
 class _Running:
-    """A worker at work on the goals of a task that starts at goal `offset` of the task first given."""
+    """A worker at work on the questions of a task, which start at question `offset` of the task first given."""
 
     number: int
     task: Task
@@ -46,12 +46,12 @@ def _context() -> Any:
 
 
 def _serve(task: Task, connection: Connection) -> None:
-    """The life of a worker: answer each goal in order, then end."""
+    """The life of a worker: answer each question in order, then end."""
     try:
         _limit_memory(task.memory_mb)
         backend = open_backend(task)
-        for goal in task.goals:
-            connection.send(backend.ask(goal))
+        for question in task.questions:
+            connection.send(backend.ask(question))
     except (MemoryError, KeyboardInterrupt, BrokenPipeError):
         pass
     finally:
@@ -91,9 +91,9 @@ def _stop(running: _Running) -> None:
 
 
 def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, int, Reply]]:
-    """Run tasks on up to `jobs` processes; yields (task, goal, reply) as answers come, each goal exactly once."""
+    """Run tasks on up to `jobs` processes; yields (task, question, reply) as answers come, each question once."""
     _preload(tasks)
-    waiting = deque((number, task, 0) for number, task in enumerate(tasks) if task.goals)
+    waiting = deque((number, task, 0) for number, task in enumerate(tasks) if task.questions)
     active: list[_Running] = []
     try:
         while waiting or active:
@@ -101,24 +101,24 @@ def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, int, Reply]]:
                 active.append(_start(*waiting.popleft()))
             for running in _ready(active):
                 reply = _receive(running)
-                goal = running.offset + running.answered
-                yield running.number, goal, reply or _lost(running)
+                number = running.offset + running.answered
+                yield running.number, number, reply or _lost(running)
                 running.answered += 1
                 running.asked_at = time.monotonic()
-                rest = running.task.goals[running.answered :]
+                rest = running.task.questions[running.answered :]
                 if reply is None or not rest:
                     active.remove(running)
                     _stop(running)
                     if rest:
-                        waiting.appendleft((running.number, replace(running.task, goals=rest), goal + 1))
+                        waiting.appendleft((running.number, replace(running.task, questions=rest), number + 1))
     finally:
         for running in active:
             _stop(running)
 
 
 def race(tasks: Sequence[Task], jobs: int) -> tuple[int, Reply]:
-    """Ask the single goal of each task, `jobs` at a time in the order given; the first that decides it wins."""
-    answers = run([replace(task, goals=task.goals[:1]) for task in tasks], jobs)
+    """Ask the first question of each task, `jobs` at a time in the order given; the first that decides it wins."""
+    answers = run([replace(task, questions=task.questions[:1]) for task in tasks], jobs)
     last = (0, Reply("unknown", "no solver was asked"))
     for number, _, reply in answers:
         last = (number, reply)

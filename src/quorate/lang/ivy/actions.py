@@ -21,6 +21,7 @@ from quorate.logic.terms import (
     BOOL,
     TRUE,
     And,
+    If,
     Or,
     Sort,
     Symbol,
@@ -38,7 +39,7 @@ from quorate.logic.transform import Lambda, fresh_name, fresh_variables, replace
 from quorate.models.source import Span
 
 MAX_SIZE = 50_000
-MAX_DEPTH = 200
+MAX_DEPTH = 60
 MAX_WORK = 3_000_000
 MAX_CALLS = 30
 
@@ -158,9 +159,15 @@ class Run:
         term = self.signature.elaborator(names).closed(expression, sort)
         return self.check_size(self.current(term, state), expression.span)
 
-    def formula(self, expression: Expression, names: Names, state: State) -> Term:
+    def formula(self, expression: Expression, names: Names, state: State, where: str | None = None) -> Term:
         """A formula, universally closed, before its symbols are replaced by their present values."""
-        return self.signature.elaborator(names).formula(self.hoist(expression, names, state))
+        expression = self.hoist(expression, names, state)
+        elaborator = self.signature.elaborator(names)
+        term = elaborator.formula(expression)
+        for local in elaborator.closure.values() if where is not None else ():
+            message = f"the free variable `{local.name}` in {where} is read as `forall {local.name}`"
+            self.sink.warning("Q0221", message, local.span)
+        return term
 
     def hoist(self, expression: Expression, names: Names, state: State) -> Expression:
         """Perform the calls in an expression, from left to right, and put their results in their places."""
@@ -207,9 +214,6 @@ class Run:
             message = f"`{action.name}` takes {len(action.parameters)} arguments, {len(arguments)} given"
             self.sink.error("Q0202", message, span)
             raise Failed
-        if any(is_variable(name) for argument in arguments for name in mentioned(argument)):
-            self.sink.error("Q0104", "calls that depend on a logical variable are not supported", span)
-            raise Failed
         values = []
         for parameter, argument in zip(action.parameters, arguments, strict=True):
             sort = self.signature.sort(parameter.sort, f"parameter `{parameter.name}`", parameter.span)
@@ -228,6 +232,7 @@ class Run:
         try:
             for part in action.parts:
                 self.part(part, inputs, outputs, state)
+            self.check_size(conj(*state.assumptions), action.span)
         finally:
             self.callers.pop()
         return [self.value(symbol, state)[1] for symbol in outputs]
@@ -395,7 +400,8 @@ class Run:
         if statement.condition is None:
             condition: Term = self.parameter("chosen", BOOL)
         else:
-            condition = self.evaluate(statement.condition, BOOL, names, state)
+            term = self.formula(statement.condition, names, state, "a condition")
+            condition = self.check_size(self.current(term, state), statement.condition.span)
         self.branch(condition, statement.then, statement.otherwise, names, names, state)
 
     def if_some(self, statement: syntax.IfSome, names: Names, state: State) -> None:
@@ -417,7 +423,7 @@ class Run:
         general = State(dict(state.values))
         general.values.update((witness, ((), v)) for witness, v in zip(witnesses, variables, strict=True))
         nothing = forall(variables, neg(self.current(term, general)))
-        state.assumptions.append(disj(holds, nothing))
+        state.assumptions.append(self.check_size(disj(holds, nothing), statement.condition.span))
         self.branch(holds, statement.then, statement.otherwise, inner, names, state)
 
     def branch(
@@ -436,13 +442,12 @@ class Run:
         for symbol in dict.fromkeys(chain(first.values, second.values)):
             if symbol in self.variables and symbol not in state.values:
                 continue
-            one, other = self.value(symbol, first), self.value(symbol, second)
-            if one != other or symbol in state.values:
-                state.values[symbol] = (one[0], self.check_size(_joined(condition, one[1], other[1]), then.span))
+            one, other = self.value(symbol, first)[1], self.value(symbol, second)[1]
+            self.store(symbol, one if one is other else _joined(condition, one, other), state, then.span)
         for guard, side in ((condition, first), (neg(condition), second)):
             assumed = implies(guard, conj(*side.assumptions))
             if assumed is not TRUE:
-                state.assumptions.append(assumed)
+                state.assumptions.append(self.check_size(assumed, then.span))
 
     def introduce(self, statement: syntax.Local, names: Names, state: State) -> None:
         name, span, value = statement.name, statement.span, statement.value
@@ -489,10 +494,16 @@ class Run:
 
 
 def _joined(condition: Term, one: Term, other: Term) -> Term:
-    """One value or the other; a value that only adds to the other, or takes away from it, is written that way."""
+    """One value or the other; where the two agree in part, only the rest depends on the condition."""
     for test, more, less in ((condition, one, other), (neg(condition), other, one)):
-        if isinstance(more, Or) and less in more.args:
-            return disj(conj(test, disj(*(arg for arg in more.args if arg is not less))), less)
-        if isinstance(more, And) and less in more.args:
-            return conj(implies(test, conj(*(arg for arg in more.args if arg is not less))), less)
+        match more:
+            case Or(args) if less in args:
+                return disj(conj(test, disj(*(arg for arg in args if arg is not less))), less)
+            case And(args) if less in args:
+                return conj(implies(test, conj(*(arg for arg in args if arg is not less))), less)
+            case If(place, value, rest) if rest is less:
+                return ite(conj(test, place), value, less)
+    match one, other:
+        case If(place, first, rest), If(other_place, second, other_rest) if place is other_place and rest is other_rest:
+            return ite(place, _joined(condition, first, second), rest)
     return ite(condition, one, other)

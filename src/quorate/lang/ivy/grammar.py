@@ -10,7 +10,7 @@ import re
 
 from quorate.lang.diagnostics import Sink
 from quorate.lang.ivy import syntax
-from quorate.lang.ivy.statements import LEXICON, StatementParser
+from quorate.lang.ivy.statements import LEXICON, LEXICON_WITHOUT_QUOTES, StatementParser
 from quorate.lang.reader import Binder, SyntaxProblem, Token, tokenize
 from quorate.models.source import Source, Span
 
@@ -61,6 +61,9 @@ STARTS = frozenset(
 CONTEXTUAL = frozenset(
     ["safety", "template", "parameter", "constant", "common", "finite", "explicit", "process", "global"]
 )
+
+SCHEMATA = ("deduction", "mc_schemata")
+"""Standard files that hold nothing but schemata, which only tactics use."""
 
 UNSUPPORTED = {
     "destructor": "struct fields (`destructor`)",
@@ -239,7 +242,7 @@ class IvyParser(StatementParser):
             if not self.accept(","):
                 return found
 
-    def symbol(self, kind: str) -> syntax.SymbolDeclaration | None:
+    def symbol(self, kind: str) -> syntax.Declaration | None:
         start = self.token.span
         if self.accept("("):
             self.operator_declaration()
@@ -247,14 +250,15 @@ class IvyParser(StatementParser):
         name = self.plain_name(f"of the {kind}")
         arguments = self.parameters()
         sort = None
-        if kind != "relation":
+        if kind != "relation" and not (kind == "function" and self.at("=")):
             self.expect(":", "before the sort")
             sort = self.dotted_sort()
-        value = None
-        if self.at("=") and kind == "var":
+        if self.at("=") and kind in ("var", "parameter", "constant"):
             self.fail("initial values in declarations are not supported", "assign it in `after init`", "Q0104")
-        if self.accept("="):
-            value = self.expression()
+        value = self.expression() if self.accept("=") else None
+        inferred = any(argument.sort is None for argument in arguments) or (kind == "function" and sort is None)
+        if value is not None and inferred:
+            return syntax.DefinitionDeclaration(self.since(start), name, arguments, value, True)
         return syntax.SymbolDeclaration(self.since(start), name, arguments, sort, value)
 
     def operator_declaration(self) -> None:
@@ -394,6 +398,10 @@ class IvyParser(StatementParser):
     def include(self) -> list[syntax.Declaration]:
         start = self.advance().span
         name = self.expect("name", "of a file")
+        if name.text in SCHEMATA:
+            message = f"the schemata of `{name.text}` are not used: proofs do without them"
+            self.sink.warning("Q0104", message, start.to(name.span))
+            return []
         if name.text != "order":
             self.sink.error(
                 "Q0104",
@@ -533,4 +541,6 @@ def parse(source: Source, sink: Sink) -> tuple[syntax.Declaration, ...]:
             "Q0105", f"Ivy {found.group(1) or 'without a version'} is not supported", Span(source, *found.span(1))
         )
         return ()
-    return IvyParser(tokenize(source, LEXICON, sink), sink, (1, int(number[1]))).declarations(closing=False)
+    quoted = source.text.rfind(">>>") > source.text.rfind("<<<")
+    tokens = tokenize(source, LEXICON if quoted else LEXICON_WITHOUT_QUOTES, sink)
+    return IvyParser(tokens, sink, (1, int(number[1]))).declarations(closing=False)

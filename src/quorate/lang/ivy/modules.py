@@ -69,7 +69,7 @@ Actual = tuple[Expression, "Scope | None"]
 
 @dataclass
 class Scope:
-    """Where names are looked up: `declared` are the members below `prefix`, `origin` is where the module was written."""
+    """Where names are looked up: `declared` are the members below `prefix`, `origin` is where the module stands."""
 
     prefix: str
     declared: set[str]

@@ -15,10 +15,12 @@ from quorate.lang.diagnostics import Diagnostic, LanguageError
 from quorate.lang.ivy.grammar import CONTEXTUAL, UNSUPPORTED
 from quorate.lang.ivy.signature import variable_name
 from quorate.lang.ivy.statements import KEYWORDS, TEMPORAL, UNSUPPORTED_STATEMENTS
-from quorate.logic.printing import SUM, Syntax, show
+from quorate.logic.printing import COMPARE, SUM, Syntax, show
 from quorate.logic.terms import (
     BOOL,
+    FALSE,
     INT,
+    TRUE,
     And,
     Apply,
     Equal,
@@ -32,11 +34,8 @@ from quorate.logic.terms import (
     Var,
     equal,
     forall,
-    neg,
 )
-from quorate.logic.terms import FALSE, TRUE
 from quorate.logic.transform import (
-    conjuncts,
     fresh_name,
     fresh_variables,
     rename_symbols,
@@ -47,7 +46,7 @@ from quorate.logic.transform import (
 from quorate.models.relational import Derived, Named, RelationalModel, Transition, Update
 from quorate.models.source import Source, Span
 
-RESERVED = KEYWORDS | CONTEXTUAL | set(UNSUPPORTED) | set(UNSUPPORTED_STATEMENTS) | set(TEMPORAL) | {"bool", "int", "isa"}
+RESERVED = KEYWORDS | CONTEXTUAL | {*UNSUPPORTED, *UNSUPPORTED_STATEMENTS, *TEMPORAL, "bool", "int", "isa"}
 _BUILTIN = re.compile(r"[<+*-]|[0-9]+")
 
 
@@ -102,15 +101,18 @@ class _Printer:
     def __init__(self, model: RelationalModel) -> None:
         self.model = model
         self.names: set[str] = set()
-        self.syntax = IvySyntax("~", "~=", "{1} if {0} else {2}", SUM)
+        self.syntax = IvySyntax("~", "~=", "{1} if {0} else {2}", SUM, COMPARE)
+        sorts: set[str] = set()
         for sort in model.sorts:
-            self.syntax.sorts[sort] = legal(sort.name, self.syntax.sorts.values().__contains__)
+            self.syntax.sorts[sort] = legal(sort.name, sorts.__contains__)
+            sorts.add(self.syntax.sorts[sort])
         elements = [Symbol(name, (), sort) for sort in model.sorts for name in sort.elements]
         for symbol in (*elements, *model.symbols):
             if not _builtin(symbol):
                 self.syntax.symbols[symbol] = self.take(symbol.name)
         self.actions = {transition.name: self.take(transition.name) for transition in model.transitions}
         self.places = {symbol: self.name_places(symbol) for symbol in model.symbols}
+        self.bases = _Bases(model.derived)
         self.lines: list[str] = []
 
     def take(self, name: str) -> str:
@@ -140,14 +142,14 @@ class _Printer:
     def applied(self, name: str, variables: Sequence[Var]) -> str:
         return f"{name}({', '.join(variable.name for variable in variables)})" if variables else name
 
-    def signature(self, name: str, variables: Sequence[Var]) -> str:
-        return f"{name}({self.binders(variables)})" if variables else name
+    def signature(self, variables: Sequence[Var]) -> str:
+        return f"({self.binders(variables)})" if variables else ""
 
-    def member(self, name: str, declaration: Callable[[str], str]) -> None:
+    def declare(self, word: str, name: str, rest: str) -> None:
         """A declaration, inside the object its name belongs to."""
         *objects, last = name.split(".")
         opening = "".join(f"object {item} = {{ ... " for item in objects)
-        self.lines.append(opening + declaration(last) + " }" * len(objects))
+        self.lines.append(f"{opening}{word} {last}{rest}{' }' * len(objects)}")
 
     def section(self) -> None:
         if self.lines and self.lines[-1]:
@@ -200,7 +202,7 @@ class _Printer:
         for sort in self.model.sorts:
             elements = [self.element(name, sort) for name in sort.elements]
             definition = f" = {{{', '.join(elements)}}}" if elements else ""
-            self.member(self.syntax.sort(sort), lambda last, definition=definition: f"type {last}{definition}")
+            self.declare("type", self.syntax.sort(sort), definition)
         if self.uses_integers():
             self.lines += ["type int", "interpret int -> int"]
 
@@ -211,7 +213,7 @@ class _Printer:
     def uses_integers(self) -> bool:
         model = self.model
         terms = [named.formula for named in (*model.axioms, *model.initial, *model.properties)]
-        terms += [item.formula for item in (*model.derived, *model.theorems)]
+        terms += [item.formula for item in model.derived] + [theorem.formula for theorem in model.theorems]
         for transition in model.transitions:
             terms += [transition.guard, *transition.parameters, *(update.value for update in transition.updates)]
         sorts = {sort for symbol in model.symbols for sort in (*symbol.arguments, symbol.sort)}
@@ -221,27 +223,18 @@ class _Printer:
         for symbol in self.model.symbols:
             if _builtin(symbol):
                 continue
-            places = self.places[symbol]
-            if symbol.sort is BOOL:
-                self.member(self.syntax.symbol(symbol), lambda last, p=places: f"relation {self.signature(last, p)}")
-                continue
-            word = "function" if places else "individual"
-            ending = f" : {self.syntax.sort(symbol.sort)}"
-            self.member(
-                self.syntax.symbol(symbol), lambda last, w=word, p=places, e=ending: f"{w} {self.signature(last, p)}{e}"
-            )
+            word = "relation" if symbol.sort is BOOL else "function" if symbol.arguments else "individual"
+            result = "" if symbol.sort is BOOL else f" : {self.syntax.sort(symbol.sort)}"
+            self.declare(word, self.syntax.symbol(symbol), self.signature(self.places[symbol]) + result)
 
     def print_definition(self, item: Derived) -> None:
         definition = item.definition
         if definition is None:
             message = f"the derived symbol `{item.symbol.name}` is not defined by an equation"
             raise _inexpressible(message, self.model, item.span)
-        variables, value = self.at_places(item.symbol, *definition)
-        self.lines.append(f"definition {self.applied(self.syntax.symbol(item.symbol), variables)} = {self.show(value)}")
-
-    def at_places(self, symbol: Symbol, variables: tuple[Var, ...], value: Term) -> tuple[tuple[Var, ...], Term]:
-        places = self.places[symbol]
-        return places, substitute(value, dict(zip(variables, places, strict=True)))
+        places = self.places[item.symbol]
+        value = substitute(_legal_variables(definition[1]), dict(zip(definition[0], places, strict=True)))
+        self.lines.append(f"definition {self.applied(self.syntax.symbol(item.symbol), places)} = {self.show(value)}")
 
     def print_named(self, word: str, items: Iterable[Named]) -> None:
         self.lines += [f"{word} [{_label(item.name)}] {self.show(item.formula)}" for item in items]
@@ -266,11 +259,10 @@ class _Printer:
                 body.append(f"{self.applied(self.syntax.symbol(symbol), self.places[symbol])} := *")
         values = {named.name: symbol for symbol, named in assigned.items()}
         for named in self.model.initial:
-            symbol = values.get(named.name)
+            target = values.get(named.name)
             found = _assigned(named.formula)
-            if symbol is not None and found is not None:
-                target = self.applied(self.syntax.symbol(symbol), self.places[symbol])
-                body.append(f"{target} := {self.show(found[2])}")
+            if target is not None and found is not None:
+                body.append(f"{self.applied(self.syntax.symbol(target), self.places[target])} := {self.show(found[2])}")
             else:
                 body.append(f"assume [{_label(named.name)}] {self.show(named.formula)}")
         if body:
@@ -278,7 +270,6 @@ class _Printer:
 
     def assigned_initially(self) -> dict[Symbol, Named]:
         """The symbols that the initialization can assign, each by one formula."""
-        bases = _Bases(self.model.derived)
         found: dict[Symbol, Named] = {}
         seen: set[Symbol] = set()
         values: set[Symbol] = set()
@@ -286,14 +277,14 @@ class _Printer:
             assignment = _assigned(named.formula)
             if assignment is not None and named.name == f"init_{number}":
                 variables, symbol, value = assignment
-                read = bases.of(value)
+                read = self.bases.of(value)
                 mutable = symbol.mutable and symbol not in self.model.derived_symbols
                 again = forall(variables, equal(symbol(*variables), value)) is named.formula
                 fits = variables == self.places.get(symbol) and again and mutable and symbol not in read
                 if fits and symbol not in seen | values and read.isdisjoint(found):
                     found[symbol] = named
                     values |= read
-            seen |= bases.of(named.formula)
+            seen |= self.bases.of(named.formula)
         return found
 
     # -- transitions -----------------------------------------------------------------------------------------------
@@ -311,65 +302,64 @@ class _Printer:
             local.add(name)
             choices[choice] = Symbol(name, choice.arguments, choice.sort)
 
-        def own(term: Term) -> Term:
+        def own(term: Term, places: dict[Var, Term]) -> Term:
             term = rename_symbols(term, lambda symbol: choices.get(symbol, symbol))
-            return substitute(_legal_variables(term), renamed)
+            return substitute(_legal_variables(term), renamed | places)
 
         body = [f"var {self.local_function(choice)}" for choice in choices.values()]
-        guard = own(transition.guard)
+        guard = own(transition.guard, {})
         conditions = guard.args if isinstance(guard, And) else (guard,)
         body += [f"require {self.show(condition)}" for condition in conditions]
         updates = []
         for update in transition.updates:
-            places, value = self.at_places(update.symbol, update.variables, own(update.value))
+            places = self.places[update.symbol]
+            value = own(update.value, dict(zip(update.variables, places, strict=True)))
             updates.append(Update(update.symbol, places, value))
         body += self.print_updates(updates, local)
         formals = [variable for variable in renamed.values() if isinstance(variable, Var)]
         name = self.actions[transition.name]
         code = [f"    {line};" for line in body]
         if "." in name:
-            self.member(name, lambda last: f"action {self.signature(last, formals)}")
-            self.lines += [f"implement {self.signature(name, formals)} {{", *code, "}"]
+            self.declare("action", name, self.signature(formals))
+            self.lines += [f"implement {name}{self.signature(formals)} {{", *code, "}"]
         else:
-            self.lines += [f"action {self.signature(name, formals)} = {{", *code, "}"]
+            self.lines += [f"action {name}{self.signature(formals)} = {{", *code, "}"]
 
     def local_function(self, symbol: Symbol) -> str:
         named = [Var(variable_name(sort.name.rpartition(".")[2])[:1], sort) for sort in symbol.arguments]
-        return f"{self.signature(symbol.name, fresh_variables(named, ()))} : {self.syntax.sort(symbol.sort)}"
+        return f"{symbol.name}{self.signature(fresh_variables(named, ()))} : {self.syntax.sort(symbol.sort)}"
 
     def print_updates(self, updates: list[Update], taken: set[str]) -> list[str]:
         """Assignments one after the other that together do what the updates do at once."""
-        bases = _Bases(self.model.derived)
-        ordered: list[Update] = []
-        waiting = list(updates)
-        while waiting:
-            free = [
-                update
-                for update in waiting
-                if all(update.symbol not in bases.of(other.value) for other in waiting if other is not update)
-            ]
-            chosen = free[0] if free else waiting[0]
-            waiting.remove(chosen)
-            ordered.append(chosen)
-        copies: dict[Symbol, Symbol] = {}
-        lines = []
+        copies: dict[Symbol, str] = {}
         changed: set[Symbol] = set()
-        for update in ordered:
-            stale = [s for s in symbols_of(update.value) if not bases.of(s(*self.places.get(s, ()))).isdisjoint(changed)] if changed else []
-            for symbol in sorted(stale, key=lambda symbol: symbol.name):
-                if symbol not in copies:
-                    name = legal(f"before_{symbol.name.replace('.', '_')}", taken.__contains__)
-                    taken.add(name)
-                    copies[symbol] = Symbol(name, symbol.arguments, symbol.sort)
-            value = rename_symbols(update.value, lambda symbol: copies.get(symbol, symbol) if symbol in stale else symbol)
+        lines = []
+        for update in self.in_order(updates):
+            stale = {s for s in symbols_of(update.value) if not self.bases.of_symbols({s}).isdisjoint(changed)}
+            for symbol in sorted(stale.difference(copies), key=lambda symbol: symbol.name):
+                copies[symbol] = legal(f"before_{symbol.name.replace('.', '_')}", taken.__contains__)
+                taken.add(copies[symbol])
+            renaming = {s: Symbol(copies[s], s.arguments, s.sort) for s in stale}
+            value = rename_symbols(update.value, lambda symbol, renaming=renaming: renaming.get(symbol, symbol))  # type: ignore[misc]
             lines.append(f"{self.applied(self.syntax.symbol(update.symbol), update.variables)} := {self.show(value)}")
             changed.add(update.symbol)
         made = []
-        for symbol, copy in copies.items():
+        for symbol, name in copies.items():
             places = self.places[symbol]
-            made.append(f"var {self.signature(copy.name, places)} : {self.syntax.sort(copy.sort)}")
-            made.append(f"{self.applied(copy.name, places)} := {self.applied(self.syntax.symbol(symbol), places)}")
+            made.append(f"var {name}{self.signature(places)} : {self.syntax.sort(symbol.sort)}")
+            made.append(f"{self.applied(name, places)} := {self.applied(self.syntax.symbol(symbol), places)}")
         return made + lines
+
+    def in_order(self, updates: list[Update]) -> list[Update]:
+        """The updates, each before those that change what it reads, as far as that is possible."""
+        ordered: list[Update] = []
+        waiting = list(updates)
+        while waiting:
+            read = [(update, self.bases.of(update.value)) for update in waiting]
+            free = [u for u in waiting if all(u.symbol not in symbols for other, symbols in read if other is not u)]
+            ordered.append(free[0] if free else waiting[0])
+            waiting.remove(ordered[-1])
+        return ordered
 
 
 class _Bases:
@@ -379,8 +369,11 @@ class _Bases:
         self.reads: dict[Symbol, set[Symbol]] = {item.symbol: symbols_of(item.formula) for item in derived}
 
     def of(self, *terms: Term) -> set[Symbol]:
+        return self.of_symbols(symbols_of(*terms))
+
+    def of_symbols(self, symbols: Iterable[Symbol]) -> set[Symbol]:
         found: set[Symbol] = set()
-        stack = list(symbols_of(*terms))
+        stack = list(symbols)
         while stack:
             symbol = stack.pop()
             if symbol not in found:

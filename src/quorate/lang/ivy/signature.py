@@ -1,7 +1,7 @@
 """Sorts, symbols and definitions of a flat Ivy program, and the elaborator that knows them.
 
-A symbol is mutable if any code assigns it.  `<`, `+` and numerals exist at every sort: at an uninterpreted sort `t` they
-are rigid symbols named `t.<`, `t.+` and `t.0`.  Read `actions` for what the code does to the symbols.
+A symbol is mutable if any code assigns it.  `<`, `+` and numerals exist at every sort: at an uninterpreted sort `t`
+they are rigid symbols named `t.<`, `t.+` and `t.0`.  Read `actions` for what the code does to the symbols.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class IvyElaborator(Elaborator):
 
 
 class Signature:
-    """What the names of a program mean.  `variables` are the places of each symbol, as updates and formulas name them."""
+    """What the names of a program mean.  `variables` are the places of each symbol, as updates name them."""
 
     def __init__(self, program: Program, sink: Sink) -> None:
         self.program = program

@@ -86,14 +86,13 @@ KEYWORDS = frozenset(
     ]
 )
 
-LEXICON = Lexicon(
-    re.compile(
-        r"(?P<skip>\s+|\#[^\n]*)|(?P<native><<<[\s\S]*?>>>)|(?P<string>\"[^\"\n]*\")"
-        r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
-        r"|(?P<mark><->|->|:=|~=|<=|>=|\*>|\.\.\.|\.\.|[()\[\]{}.:,;&|~=<>+\-*/$])"
-    ),
-    KEYWORDS,
+_WORDS = (
+    r"(?P<skip>\s+|\#[^\n]*)|(?P<string>\"[^\"\n]*\")|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
+    r"|(?P<mark><->|->|:=|~=|<=|>=|\*>|\.\.\.|\.\.|[()\[\]{}.:,;&|~=<>+\-*/$])"
 )
+LEXICON = Lexicon(re.compile(r"(?P<native><<<[\s\S]*?>>>)|" + _WORDS), KEYWORDS)
+LEXICON_WITHOUT_QUOTES = Lexicon(re.compile(_WORDS), KEYWORDS)
+"""For texts in which native code is quoted but the quotes are not closed."""
 
 _TIGHT = {
     "|": (30, 31),

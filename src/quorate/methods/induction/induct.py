@@ -31,8 +31,9 @@ Progress = Callable[[str], None]
 class Search:
     """How hard to look for small counterexamples and real violations."""
 
-    depth: int = 6
-    seconds: float = 8.0
+    depth: int = 12
+    seconds: float = 3.0
+    """Wall-clock seconds for each attempt."""
 
 
 @dataclass
@@ -74,9 +75,7 @@ def induct(
         pending = [
             obligation
             for obligation, answer in outcome.answers.items()
-            if obligation.claim in alive
-            and obligation.transition is not None
-            and not failing.isdisjoint(answer.core)
+            if obligation.claim in alive and obligation.transition is not None and not failing.isdisjoint(answer.core)
         ]
     outcome.proved = tuple(alive)
     outcome.results = [
@@ -150,7 +149,7 @@ def _evidence(
     own = None if answer.structure is None else _from_structure(model, obligation, answer.structure)
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
     largest = sum(own.states[0].sizes.get(sort, 1) for sort in sorts) if own else 3 * len(sorts)
-    evidence = smallest(model, obligation, model.properties, largest, limits, search.seconds / 2) or own
+    evidence = smallest(model, obligation, model.properties, largest, limits, search.seconds) or own
     if evidence is not None:
         replay(model, evidence)
     return evidence
@@ -169,13 +168,14 @@ def _from_structure(model: RelationalModel, obligation: Obligation, structure: S
 def _violation(
     model: RelationalModel, item: Named, evidence: Trace | None, limits: Limits, search: Search
 ) -> Trace | None:
-    """A short run that violates the property: at the counterexample's sizes, then with two elements per sort."""
+    """A short run that violates the property: at the counterexample's sizes, then with two and three elements per sort."""
     candidates = [dict(evidence.states[0].sizes)] if evidence else []
-    candidates = [c for c in candidates if c] + [uniform_sizes(model, 2)]
-    for sizes in candidates:
-        found = finite_search(model, [item], sizes, search.depth, limits, search.seconds / 2)
-        if found is not None and found.trace is not None:
-            return found.trace
+    candidates += [uniform_sizes(model, size) for size in (2, 3)]
+    for number, sizes in enumerate(candidates):
+        if sizes not in candidates[:number]:
+            found = finite_search(model, [item], sizes, search.depth, limits, search.seconds)
+            if found is not None and found.trace is not None:
+                return found.trace
     return None
 
 
