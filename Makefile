@@ -13,7 +13,15 @@ setup: .venv/ready
 	@touch $@
 
 demo: setup
-	@$(BIN)/quorate demo
+	@mkdir -p build
+	@echo; echo "1. Paxos, with its inductive invariant: a proof for any number of acceptors, ballots and values"; echo
+	$(BIN)/quorate induct protocols/relational/proofs/paxos.pyv --certificate build/paxos.cert.json
+	@echo; echo "2. The independent checker re-establishes the certificate, with two solvers"; echo
+	$(BIN)/quorate recheck build/paxos.cert.json protocols/relational/proofs/paxos.pyv
+	@echo; echo "3. A consensus protocol whose quorums need not intersect: the shortest run that breaks it"; echo
+	$(BIN)/quorate induct protocols/relational/broken/toy_consensus_epr_no_intersection.ivy --trace build/broken.itf.json
+	@echo; echo "4. The same run as a sequence"; echo
+	$(BIN)/quorate trace sequence build/broken.itf.json protocols/relational/broken/toy_consensus_epr_no_intersection.ivy --lane node
 
 lint: setup
 	$(BIN)/ruff check src tests bench

@@ -157,3 +157,10 @@ def with_value(model: RelationalModel, trace: Trace, number: int, name: str, tab
 def with_step(trace: Trace, number: int, step: Step) -> Trace:
     """The trace with another step from state `number` to the next."""
     return replace(trace, steps=(*trace.steps[:number], step, *trace.steps[number + 1 :]))
+
+
+def with_sizes(trace: Trace, number: int, size: int) -> Trace:
+    """The trace with every sort of one state given another size."""
+    states = list(trace.states)
+    states[number] = Structure(dict.fromkeys(states[number].sizes, size), states[number].tables)
+    return replace(trace, states=tuple(states))

@@ -8,7 +8,7 @@ import pytest
 
 from quorate.models.semantics import Step
 from quorate.proof.traces import ReplayError, Trace, replay
-from trace_samples import lease, lease_cti, lease_run, shuffle, with_step, with_value
+from trace_samples import lease, lease_cti, lease_run, shuffle, with_sizes, with_step, with_value
 
 MODEL = lease()
 RUN = lease_run(MODEL)
@@ -34,8 +34,11 @@ TAMPERED = [
     (with_step(RUN, 0, Step("drop", {"n": 0})), "step 1: the guard of drop does not hold"),
     (with_step(RUN, 0, Step("leap", {})), "step 1: there is no transition leap"),
     (with_step(RUN, 0, Step("take", {})), "the trace gives no value to 'n'"),
-    (with_step(RUN, 0, Step("take", {"n": 5})), "the structure gives no value to holds(5,)"),
-    (with_step(RUN, 3, Step("shuffle", {})), "the step gives no value to last'"),
+    (with_step(RUN, 0, Step("take", {"n": 5})), "step 1: the value of n is not in the universe"),
+    (with_step(RUN, 3, Step("shuffle", {})), 'the trace gives no value to "last\'"'),
+    (with_value(MODEL, RUN, 0, "zero", {(): 9}), "state 0: a value of zero is not in the universe"),
+    (with_value(MODEL, RUN, 2, "busy", {}), "state 2: the table of busy does not fit the universe"),
+    (with_sizes(RUN, 4, 1), "state 4 has another universe than state 0"),
     (with_step(RUN, 3, shuffle(0, True)), "step 4: the guard of shuffle does not hold"),
     (with_step(RUN, 3, shuffle(1, False)), "step 4: shuffle does not lead to this value of busy"),
     (replace(RUN, violated="none_such"), "there is no property none_such"),

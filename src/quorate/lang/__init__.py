@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quorate.lang.diagnostics import Diagnostic, LanguageError, Sink
+from quorate.lang.expectations import check_targets
 from quorate.models.relational import Language, RelationalModel
 from quorate.models.source import Source, Span
 
@@ -48,16 +49,19 @@ def parse(source: Source, language: Language | None = None) -> Loaded:
         sink.error("Q0001", "cannot tell which language this is", Span(source, 0, 0))
     if model is None:
         raise LanguageError(sink.sorted())
+    check_targets(model, sink)
     return Loaded(model, sink.sorted())
 
 
 def load(path: str | Path, language: Language | None = None) -> Loaded:
     """The model of a file.  Raises `LanguageError` with all diagnostics if it cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, ValueError) as problem:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         sink = Sink()
         sink.error("Q0002", f"cannot read the file: {reason}", Span(Source(str(path), ""), 0, 0))
         raise LanguageError(sink.sorted()) from None
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
     return parse(Source(str(path), text), language)

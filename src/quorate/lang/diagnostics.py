@@ -13,6 +13,9 @@ from quorate.models.source import Span
 
 Severity = Literal["error", "warning"]
 
+MAX_EXCERPT = 160
+"""Longer lines are shown around the marked place only."""
+
 
 @dataclass(frozen=True)
 class Diagnostic:
@@ -41,11 +44,15 @@ class Diagnostic:
 
 def _excerpt(span: Span) -> list[str]:
     number, column = span.line, span.column
-    text = span.source.line(number)
+    text = "".join(c if c.isprintable() or c == "\t" else "�" for c in span.source.line(number))
     width = max(1, min(span.end - span.start, len(text) - column + 1))
-    gutter = f"{number:>5} | "
-    blank = "".join("\t" if character == "\t" else " " for character in text[: column - 1])
-    return [gutter + text, " " * 5 + " | " + blank + "^" * width]
+    before, marked, after = text[: column - 1], text[column - 1 : column - 1 + width], text[column - 1 + width :]
+    if len(text) > MAX_EXCERPT:
+        before = "…" + before[-40:] if len(before) > 40 else before
+        marked, width = (marked[:40], 40) if width > 40 else (marked, width)
+        after = after[:40] + "…"
+    blank = "".join("\t" if character == "\t" else " " for character in before)
+    return [f"{number:>5} | {before}{marked}{after}".rstrip(), f"{'':>5} | {blank}{'^' * width}"]
 
 
 class LanguageError(Exception):
@@ -93,7 +100,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         " After an error reading goes on at the next declaration, so later errors are real ones.",
     ),
     "Q0102": ("unknown character", "The character does not occur in this language outside comments."),
-    "Q0103": ("nested too deeply", "Expressions may be nested up to 200 levels. Name a part of it in a definition."),
+    "Q0103": ("nested too deeply", "Expressions may be nested up to 100 levels. Name a part of it in a definition."),
     "Q0104": (
         "construct outside the supported subset",
         "The construct belongs to the language but Quorate does not read it. docs/supported-subset.md lists what is read.",
@@ -134,16 +141,29 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "Q0215": ("property about no state", "An invariant that mentions no mutable symbol is a theorem about the axioms."),
     "Q0216": (
         "expectation not understood",
-        "Write `# expect: [VERB] TARGET VERDICT`, as in `# expect: safety proved`.",
+        "Write `# expect: TARGET VERDICT`, as in `# expect: safety proved` or `# expect: [mutex] violated`. A verb in front, as"
+        " in `# expect: induct not-inductive`, makes the line count for that verb only. The target is `safety` or the name of"
+        " a property; the verdicts are proved, violated, not-inductive and unknown.",
+    ),
+    "Q0217": (
+        "truth values and integers cannot be arguments",
+        "Arguments of relations and functions have declared sorts. `bool` and `int` can be the sorts of constants, of results"
+        " of functions, and of variables.",
+    ),
+    "Q0218": (
+        "initial state in the middle of a trace",
+        "`assert init` says that the trace starts in an initial state, so it has to stand before the first step.",
     ),
     "Q0221": (
         "variable not bound here",
-        "A name that starts with an upper-case letter is a logical variable. Free ones are read as `forall` in axioms, properties,"
-        " `require` and `assume`; elsewhere they have to be quantified, or to occur on the left side of the assignment.",
+        "A name that starts with an upper-case letter is a logical variable. Free ones are read as `forall` in axioms,"
+        " properties, `require` and `assume`; elsewhere they have to be quantified, or to occur on the left side of the"
+        " assignment.",
     ),
     "Q0222": (
         "too large when expanded",
-        "Modules are instantiated and calls are inlined. What results here is too large to work with; split the action.",
+        "Definitions are expanded, modules are instantiated and calls are inlined. What results here is too large to work with;"
+        " split it.",
     ),
     "Q0223": (
         "action calls itself",

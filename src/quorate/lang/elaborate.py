@@ -1,12 +1,12 @@
 """From surface expressions to logic: names resolved, sorts inferred, definitions expanded.
 
 Sorts of unannotated variables are found by unification.  Elaboration runs in two walks over the surface tree: `infer`
-settles every sort and reports every error it meets, `build` makes the term and cannot fail.
+settles every sort and reports every error it meets, `build` makes the term and fails only where that becomes too large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -29,6 +29,7 @@ from quorate.logic.terms import (
     FALSE,
     INT,
     TRUE,
+    Apply,
     Arith,
     Number,
     Sort,
@@ -45,8 +46,14 @@ from quorate.logic.terms import (
     ite,
     neg,
 )
-from quorate.logic.transform import prime, substitute, symbols_of
+from quorate.logic.transform import Lambda, prime, replace_symbols, substitute
 from quorate.models.source import Span
+
+MAX_TERM_DEPTH = 120
+"""How deep a term may be once definitions are expanded; see `reader.MAX_DEPTH`."""
+
+MAX_TERM_SIZE = 100_000
+"""How large a term may be, counting shared parts as often as they occur."""
 
 
 class Hole:
@@ -110,11 +117,15 @@ class Scope:
     sorts: dict[str, Sort] = field(default_factory=lambda: {"bool": BOOL, "int": INT})
     symbols: dict[str, Symbol] = field(default_factory=dict)
     macro: Callable[[str, Span], Macro | None] = lambda name, span: None
-    macro_names: Callable[[], Iterable[str]] = lambda: ()
+    macro_names: Callable[[], Collection[str]] = lambda: ()
+    broken: set[str] = field(default_factory=set)
+    """Names whose declaration has an error that was reported; what uses them is not reported as well."""
     operator: Callable[[str, Sort, Span], Symbol | None] = lambda operator, sort, span: None
     """The symbol that an arithmetic operator or comparison stands for at a sort other than `int`."""
     numeral: Callable[[int, Sort, Span], Symbol | None] | None = None
-    """The constant that a numeral stands for at a sort other than `int`; None where numerals are always integers."""
+    """The constant that a numeral stands for at a sort other than `int`; None where all arithmetic is on integers."""
+    measures: dict[Term, tuple[int, int]] = field(default_factory=dict)
+    """Size and depth of the terms made so far."""
 
 
 ARITHMETIC = ("+", "-", "*")
@@ -125,12 +136,19 @@ class Failed(Exception):
     """An error in an expression was reported; what contains it is left out."""
 
 
+class TooLarge(Exception):
+    """Replacing symbols by their definitions would give a term that is too large to work with."""
+
+
 class Elaborator:
     """Elaborates the expressions of one declaration.
 
     `states` is how many states the declaration speaks of (0: rigid symbols only) and `now` the state in which a bare
     mutable symbol is read.  `implicit` says which free names stand for universally quantified variables.
     """
+
+    empty_parentheses = True
+    """Whether a symbol without arguments may be written `c()`."""
 
     def __init__(
         self, scope: Scope, sink: Sink, implicit: Callable[[str], bool], states: int = 1, now: int = 0
@@ -150,7 +168,7 @@ class Elaborator:
 
     def parameters(self, binders: Iterable[Binder]) -> list[Local]:
         """Bring parameters into scope for the rest of this declaration."""
-        made = [self.local(binder) for binder in binders]
+        made = self.group(binders)
         self.locals.extend(made)
         return made
 
@@ -166,8 +184,22 @@ class Elaborator:
         self.settle()
         if self.failed:
             raise Failed
-        body = self.build(expression)
-        return forall([local.variable() for local in self.closure.values()], body) if body.sort is BOOL else body
+        body = self.limited(self.build(expression), expression.span)
+        if body.sort is BOOL:
+            return forall([local.variable() for local in self.closure.values()], body)
+        for local in self.closure.values():
+            self.error("Q0221", f"the variable `{local.name}` is not bound here", local.span)
+        if self.closure:
+            raise Failed
+        return body
+
+    def limited(self, term: Term, span: Span) -> Term:
+        """The term, unless it is too large or too deep to work with.  Raises `Failed`."""
+        size, depth = measure(term, self.scope.measures)
+        if size > MAX_TERM_SIZE or depth > MAX_TERM_DEPTH:
+            self.error("Q0222", "this is too large once definitions are expanded", span)
+            raise Failed
+        return term
 
     def settle(self) -> None:
         """Report variables whose sort nothing determines."""
@@ -199,6 +231,10 @@ class Elaborator:
         kind = Hole() if binder.sort is None else self.sort_named(binder.sort, binder.span)
         return Local(binder.name, kind, binder.span)
 
+    def group(self, binders: Iterable[Binder]) -> list[Local]:
+        """Variables that are introduced together."""
+        return [self.local(binder) for binder in binders]
+
     def sort_named(self, name: str, span: Span) -> Kind:
         sort = self.scope.sorts.get(name)
         if sort is None:
@@ -219,22 +255,18 @@ class Elaborator:
         return self.closure.get(name)
 
     def infer(self, expression: Expression) -> Kind:
-        kind = self._infer(expression)
-        self.kinds[id(expression)] = kind
-        return kind
-
-    def _infer(self, expression: Expression) -> Kind:
         match expression:
             case Literal(_, bool()):
                 return BOOL
             case Literal():
-                return Hole() if self.scope.numeral is not None else INT
+                kind = self.kinds[id(expression)] = Hole() if self.scope.numeral is not None else INT
+                return kind
             case Reference():
                 return self.infer_reference(expression)
             case Operation(_, operator, operands):
                 return self.infer_operation(expression, operator, operands)
             case Quantifier(_, _, binders, body):
-                made = [self.local(binder) for binder in binders]
+                made = self.group(binders)
                 self.bound[id(expression)] = made
                 with self.binding(made):
                     self.expect(self.infer(body), BOOL, body.span)
@@ -290,6 +322,9 @@ class Elaborator:
             return local.kind
         for argument in arguments:
             self.infer(argument)
+        if name in self.scope.broken:
+            self.failed = True
+            return Hole()
         known = [*self.scope.symbols, *self.scope.macro_names(), *(local.name for local in self.locals)]
         return self.error("Q0201", f"unknown name `{name}`", span, fix=_did_you_mean(get_close_matches(name, known, 1)))
 
@@ -309,8 +344,15 @@ class Elaborator:
         if len(arguments) != len(sorts):
             self.error(
                 "Q0202",
-                f"`{expression.name}` takes {_count(len(sorts))}, {len(arguments)} given",
+                f"`{expression.name}` takes {argument_count(len(sorts))}, {len(arguments)} given",
                 expression.span,
+            )
+        elif expression.arguments == () and not self.empty_parentheses:
+            self.error(
+                "Q0202",
+                f"`{expression.name}` takes no arguments",
+                expression.span,
+                fix=f"write `{expression.name}` without parentheses",
             )
         kinds = [self.infer(argument) for argument in arguments]
         for argument, kind, sort in zip(arguments, kinds, sorts, strict=False):
@@ -322,12 +364,11 @@ class Elaborator:
             for operand in operands:
                 self.expect(self.infer(operand), BOOL, operand.span)
             return BOOL
-        kind = self.infer(operands[0])
-        for operand in operands[1:]:
+        integers = self.scope.numeral is None and operator in ARITHMETIC + COMPARISONS
+        kind: Kind = INT if integers else Hole()
+        for operand in operands:
             self.expect(self.infer(operand), kind, operand.span)
-        if operator in ARITHMETIC:
-            return kind
-        return BOOL
+        return kind if operator in ARITHMETIC else BOOL
 
     # -- building --------------------------------------------------------------------------------------------------
 
@@ -359,11 +400,11 @@ class Elaborator:
                 return (forall if universal else exists)([local.variable() for local in made], inner)
             case Conditional(_, condition, then, otherwise):
                 return ite(self.build(condition), self.build(then), self.build(otherwise))
-            case Let(_, _, value, body):
+            case Let(span, _, value, body):
                 made = self.bound[id(expression)]
                 with self.binding(made):
                     inner = self.build(body)
-                return substitute(inner, {made[0].variable(): self.build(value)})
+                return self.expanded((made[0].variable(),), inner, [self.build(value)], span)
             case Shift(_, by, body):
                 with self.shifted(by):
                     return self.build(body)
@@ -380,11 +421,20 @@ class Elaborator:
             return self.scope.symbols[name].at(self.now + primes)(*values)
         macro = self.scope.macro(name, expression.span)
         assert macro is not None
-        body = prime(macro.body, self.now + primes)
-        return substitute(body, dict(zip(macro.parameters, values, strict=True)))
+        return self.expanded(macro.parameters, prime(macro.body, self.now + primes), values, expression.span)
+
+    def expanded(self, variables: tuple[Var, ...], body: Term, values: list[Term], span: Span) -> Term:
+        """The body with values for its variables, unless that is too large.  Raises `Failed`."""
+        self.limited(body, span)
+        for value in values:
+            self.limited(value, span)
+        return self.limited(substitute(body, dict(zip(variables, values, strict=True))), span)
 
     def build_operation(self, expression: Operation, operator: str, operands: tuple[Expression, ...]) -> Term:
         terms = [self.build(operand) for operand in operands]
+        if operator == "distinct" and len(terms) ** 2 > MAX_TERM_SIZE:
+            self.error("Q0222", f"{len(terms)} terms are too many to compare them all", expression.span)
+            raise Failed
         match operator:
             case "&":
                 return conj(*terms)
@@ -410,12 +460,72 @@ class Elaborator:
         return symbol(*terms)
 
 
-def mutable_symbols(term: Term) -> set[str]:
-    """Names of the mutable symbols in a term."""
-    return {symbol.name for symbol in symbols_of(term) if symbol.mutable}
+def measure(term: Term, known: dict[Term, tuple[int, int]]) -> tuple[int, int]:
+    """Size, counting shared parts as often as they occur, and depth; `known` remembers both for all subterms."""
+    stack = [term]
+    while stack:
+        top = stack[-1]
+        missing = [child for child in top.children if child not in known]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        sizes = [known[child] for child in top.children]
+        known[top] = 1 + sum(size for size, _ in sizes), 1 + max((depth for _, depth in sizes), default=0)
+    return known[term]
 
 
-def _count(number: int) -> str:
+def replaced(term: Term, definitions: Mapping[Symbol, Lambda]) -> Term:
+    """The term with symbols replaced by their definitions, unless that may be too large.  Raises `TooLarge`."""
+    known: dict[Term, tuple[int, int]] = {}
+    size, depth = measure_replaced(term, {s: measure(value, known) for s, (_, value) in definitions.items()})
+    if size > 10 * MAX_TERM_SIZE or depth > MAX_TERM_DEPTH:
+        raise TooLarge
+    return replace_symbols(term, definitions)
+
+
+def measure_replaced(term: Term, weights: Mapping[Symbol, tuple[int, int]]) -> tuple[int, int]:
+    """At most how large and how deep the term is once symbols are replaced by definitions of the given measures."""
+    memo: dict[Term, tuple[int, int]] = {}
+
+    def walk(term: Term) -> tuple[int, int]:
+        if term not in memo:
+            inner = [walk(child) for child in term.children]
+            size, depth = weights.get(term.symbol, (1, 1)) if isinstance(term, Apply) else (1, 1)
+            below = sum(part for part, _ in inner)
+            size = size * (1 + below) if size > 1 else size + below
+            memo[term] = size, depth + max((part for _, part in inner), default=0)
+        return memo[term]
+
+    return walk(term)
+
+
+def references(*roots: Expression) -> Iterator[Reference]:
+    """Every reference in the expressions, in no particular order."""
+    return (item for item in subexpressions(*roots) if isinstance(item, Reference))
+
+
+def subexpressions(*roots: Expression) -> Iterator[Expression]:
+    """The expressions and everything in them, in no particular order."""
+    stack = list(roots)
+    while stack:
+        top = stack.pop()
+        yield top
+        match top:
+            case Reference(arguments=arguments):
+                stack.extend(arguments or ())
+            case Operation(operands=operands):
+                stack.extend(operands)
+            case Quantifier(body=body) | Shift(body=body) | Ascription(body=body):
+                stack.append(body)
+            case Conditional(_, condition, then, otherwise):
+                stack += [condition, then, otherwise]
+            case Let(_, _, value, body):
+                stack += [value, body]
+
+
+def argument_count(number: int) -> str:
+    """As in "takes 2 arguments"."""
     return {0: "no arguments", 1: "1 argument"}.get(number, f"{number} arguments")
 
 

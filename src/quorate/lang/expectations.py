@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from quorate.lang.diagnostics import Sink
-from quorate.models.relational import Expectation
+from quorate.models.relational import Expectation, RelationalModel
 from quorate.models.source import Source, Span
 
 VERDICTS = ("proved", "violated", "not-inductive", "unknown")
@@ -26,7 +26,7 @@ def expectations(source: Source, sink: Sink) -> tuple[Expectation, ...]:
         span = Span(source, match.start(1), max(match.end(1), match.start(1) + 1))
         words = match.group(1).split()
         verb = words.pop(0) if words and words[0] in VERBS else None
-        if verb == "check" and words and words[-1].startswith("states="):
+        if verb == "check" and words and re.fullmatch("states=[0-9]+", words[-1]):
             found.append(Expectation(verb, " ".join(words[:-1]), words[-1], span))
             continue
         if len(words) == 1:
@@ -37,3 +37,13 @@ def expectations(source: Source, sink: Sink) -> tuple[Expectation, ...]:
             continue
         found.append(Expectation(verb, target, words[1], span))
     return tuple(found)
+
+
+def check_targets(model: RelationalModel, sink: Sink) -> None:
+    """Warn about expectations of properties that the file does not have: they would never be compared with anything."""
+    names = {item.name for item in model.properties}
+    names |= {item.name for item in model.theorems} | {item.name for item in model.traces}
+    for item in model.expectations:
+        sized = item.verdict.startswith("states=")
+        if not sized and item.target != "safety" and item.target not in names and item.span is not None:
+            sink.warning("Q0216", f"there is no property `{item.target}`", item.span)

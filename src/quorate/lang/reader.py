@@ -14,7 +14,9 @@ from typing import NoReturn, TypeVar
 from quorate.lang.diagnostics import Sink
 from quorate.models.source import Source, Span
 
-MAX_DEPTH = 200
+MAX_DEPTH = 100
+"""How deep expressions may be nested: everything that walks over what was read may recurse without fear."""
+
 MAX_DIGITS = 1000
 
 Item = TypeVar("Item")
@@ -44,8 +46,12 @@ def tokenize(source: Source, lexicon: Lexicon, sink: Sink) -> list[Token]:
     while position < len(text):
         match = lexicon.pattern.match(text, position)
         if match is None or match.end() == position:
-            sink.error("Q0102", f"unknown character {text[position]!r}", Span(source, position, position + 1))
-            position += 1
+            end = position + 1
+            while end < len(text) and lexicon.pattern.match(text, end) is None:
+                end += 1
+            several = f" and {end - position - 1} more" if end > position + 1 else ""
+            sink.error("Q0102", f"unknown character {text[position]!r}{several}", Span(source, position, end))
+            position = end
             continue
         group = match.lastgroup
         if group != "skip":
@@ -149,6 +155,8 @@ class Parser:
     """A token cursor with the shared expression parser; subclasses add declarations and `primary`."""
 
     operators: Operators
+    leading: tuple[str, ...] = ()
+    """Operators that may stand in front of an operand without meaning anything."""
 
     def __init__(self, tokens: list[Token], sink: Sink) -> None:
         self.tokens = tokens
@@ -241,11 +249,14 @@ class Parser:
         return Operation(left.span.to(right.span), spelling, (left, right))
 
     def prefix(self) -> Expression:
+        while self.accept(*self.leading):
+            pass
         start = self.token.span
         power = self.operators.negation.get(self.token.kind)
         if power is not None:
             self.advance()
-            return Operation(self.since(start), "!", (self.expression(power),))
+            operand = self.expression(power)
+            return Operation(start.to(operand.span), "!", (operand,))
         if self.at("forall", "exists"):
             universal = self.advance().kind == "forall"
             binders = self.separated(self.binder)

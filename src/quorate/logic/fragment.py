@@ -8,11 +8,11 @@ EPR", OOPSLA 2017.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from quorate.logic.terms import BOOL, INT, Exists, Forall, Sort, Term
-from quorate.logic.transform import nnf, subterms, symbols_of
+from quorate.logic.terms import BOOL, INT, And, Apply, Exists, Forall, Not, Or, Sort, Term
+from quorate.logic.transform import nnf, subterms
 
 
 @dataclass(frozen=True)
@@ -54,33 +54,46 @@ def fragment(formulas: Iterable[tuple[str, Term]]) -> Fragment:
         normal = nnf(formula)
         for source, target in _alternations(normal):
             causes.setdefault((source, target), {})[name] = None
-        for symbol in symbols_of(normal):
-            if symbol.sort.uninterpreted:
-                for argument in symbol.arguments:
+        for term in subterms(normal):
+            if isinstance(term, Apply) and term.sort.uninterpreted:
+                for argument in term.symbol.arguments:
                     if argument.uninterpreted:
-                        causes.setdefault((argument, symbol.sort), {})[f"function {symbol.name}"] = None
+                        causes.setdefault((argument, term.sort), {})[f"function {term.symbol.name}"] = None
         integers = integers or any(term.sort is INT for term in subterms(normal))
     edges = tuple(Edge(source, target, tuple(names)) for (source, target), names in causes.items())
     return Fragment(edges, _shortest_cycle(edges), integers)
 
 
-def _alternations(formula: Term) -> set[tuple[Sort, Sort]]:
-    found: set[tuple[Sort, Sort]] = set()
+def _alternations(formula: Term) -> Iterable[tuple[Sort, Sort]]:
+    """The edges that quantifiers make, each once, in the order in which they are met."""
+    found: dict[tuple[Sort, Sort], None] = {}
 
-    def walk(formula: Term, universals: frozenset[Sort]) -> None:
+    def walk(formula: Term, universals: tuple[Sort, ...]) -> None:
         match formula:
             case Forall(variables, body):
-                walk(body, universals | {variable.sort for variable in variables})
+                walk(body, (*universals, *(variable.sort for variable in variables)))
                 return
             case Exists(variables, _):
                 for variable in variables:
                     if variable.sort is not BOOL and not variable.sort.elements:
-                        found.update((source, variable.sort) for source in universals if source.uninterpreted)
-        for child in formula.children:
-            if child.sort is BOOL:
+                        found.update(((source, variable.sort), None) for source in universals if source.uninterpreted)
+        if isinstance(formula, And | Or | Exists):
+            for child in formula.children:
                 walk(child, universals)
+            return
+        for part in embedded(formula):
+            walk(nnf(part), universals)
+            walk(nnf(part, False), universals)
 
-    walk(formula, frozenset())
+    def embedded(literal: Term) -> Iterator[Term]:
+        """The formulas inside the terms of a literal: conditions and arguments, which count both ways."""
+        for child in literal.children:
+            if child.sort is BOOL and not isinstance(literal, Not):
+                yield child
+            else:
+                yield from embedded(child)
+
+    walk(formula, ())
     return found
 
 

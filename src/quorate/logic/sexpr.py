@@ -49,12 +49,24 @@ def _name(name: str) -> str:
 
 
 def write(term: Term) -> str:
-    """The term as a symbolic expression."""
+    """The one-state term as a symbolic expression."""
+    return _write(term, frozenset())
+
+
+def _write(term: Term, bound: frozenset[str]) -> str:
+    """The term below binders of the given names; a constant that shares its name with one is put in parentheses."""
+
+    def write(term: Term) -> str:
+        return _write(term, bound)
+
     match term:
         case Var(name):
             return _name(name)
+        case Apply(symbol, _) if symbol.primes:
+            raise ValueError(f"a formula about one state is expected, but it mentions {symbol}")
         case Apply(symbol, args):
-            return f"({_name(symbol.name)} {' '.join(map(write, args))})" if args else _name(symbol.name)
+            words = [_name(symbol.name), *map(write, args)]
+            return f"({' '.join(words)})" if args or symbol.name in bound else words[0]
         case And(args) | Or(args):
             if not args:
                 return "true" if isinstance(term, And) else "false"
@@ -64,8 +76,9 @@ def write(term: Term) -> str:
         case If(condition, then, otherwise):
             return f"(ite {write(condition)} {write(then)} {write(otherwise)})"
         case Quantified(variables, body):
-            bound = " ".join(f"({_name(variable.name)} {_name(variable.sort.name)})" for variable in variables)
-            return f"({'forall' if isinstance(term, Forall) else 'exists'} ({bound}) {write(body)})"
+            typed = " ".join(f"({_name(variable.name)} {_name(variable.sort.name)})" for variable in variables)
+            inner = _write(body, bound.union(variable.name for variable in variables))
+            return f"({'forall' if isinstance(term, Forall) else 'exists'} ({typed}) {inner})"
         case Number(value):
             return str(value)
         case Arith(operator, left, right):

@@ -23,6 +23,12 @@ class Step:
     choices: Mapping[str, Table] = field(default_factory=dict)
 
 
+def state_of(model: RelationalModel, structure: Structure) -> Structure:
+    """The part of a structure that is a state of the model; a sort that the structure does not speak of has one element."""
+    sizes = {sort: structure.sizes.get(sort, 1) for sort in model.sorts if sort.uninterpreted}
+    return Structure(sizes, {symbol: structure.tables[symbol] for symbol in model.symbols})
+
+
 def check_background(model: RelationalModel, state: Structure) -> str | None:
     """Do the axioms and the definitions of derived symbols hold?"""
     for item in model.background():
@@ -65,7 +71,8 @@ def successor(model: RelationalModel, state: Structure, step: Step) -> Structure
 def with_derived(model: RelationalModel, state: Structure) -> Structure:
     """The state with the values of the derived symbols worked out from the others."""
     for item in model.derived:
-        assert item.definition is not None
+        if item.definition is None:
+            raise EvaluationError(f"{item.symbol.name} has no explicit definition")
         table = _tabulate(state, item.symbol, *item.definition, {})
         state = Structure(state.sizes, {**state.tables, item.symbol: table})
     return state

@@ -13,6 +13,7 @@ obligation harder to prove, so the hints of a certificate save time but cannot m
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -120,19 +121,19 @@ def _after(model: RelationalModel, transition: Transition, formula: Term) -> Ter
 def recheck(
     model: RelationalModel, certificate: Certificate, timeout: float, memory_mb: int, jobs: int, proofs: bool = False
 ) -> Iterator[Outcome]:
-    """Discharge every obligation with every solver; yields the outcomes as they become final."""
+    """Discharge every obligation with every solver; yields the outcomes in order."""
     listed = sections(model, certificate)
     prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
     outcomes = [[Outcome(obligation) for obligation in section.obligations] for section in listed]
+    waiting = deque(outcome for row in outcomes for outcome in row)
     tasks = [item.first(solver, min(FIRST_SECONDS, timeout)) for item, solver in prepared]
     for number, index, reply in run(tasks, jobs):
         item, solver = prepared[number]
         if reply.status != "unsat":
-            reply = item.again(solver, index, timeout, jobs)
-        outcome = outcomes[number // len(SOLVERS)][index]
-        outcome.replies[solver] = reply
-        if len(outcome.replies) == len(SOLVERS):
-            yield outcome
+            reply = item.again(solver, index, reply, timeout, jobs)
+        outcomes[number // len(SOLVERS)][index].replies[solver] = reply
+        while waiting and len(waiting[0].replies) == len(SOLVERS):
+            yield waiting.popleft()
 
 
 class _Prepared:
@@ -165,12 +166,18 @@ class _Prepared:
         """Every obligation, with the hinted hypotheses."""
         return self._task(solver, timeout, [Question(g, h) for g, h in zip(self.goals, self.hinted, strict=True)])
 
-    def again(self, solver: str, index: int, timeout: float, jobs: int) -> Reply:
-        """One obligation, in all the other ways: hinted or all hypotheses, other settings of the same solver."""
-        goal = self.goals[index]
-        hinted = [self._task(solver, timeout, [Question(goal, self.hinted[index])], o) for o in OTHER_WAYS[solver]]
-        full = [self._task(solver, timeout, [Question(goal)], options) for options in ((), *OTHER_WAYS[solver])]
-        return race(full if self.hinted[index] is None else [*hinted, *full], jobs)[1]
+    def again(self, solver: str, index: int, reply: Reply, timeout: float, jobs: int) -> Reply:
+        """One obligation, in other ways: other settings of the same solver, then all hypotheses instead of the hint's."""
+        goal, hint = self.goals[index], self.hinted[index]
+        if hint is not None and reply.status == "unknown":
+            tasks = [self._task(solver, timeout, [Question(goal, hint)], options) for options in OTHER_WAYS[solver]]
+            reply = race(tasks, jobs)[1]
+        if hint is None and reply.status == "sat":
+            return reply
+        if reply.status != "unsat":
+            ways = ((), *OTHER_WAYS[solver])
+            reply = race([self._task(solver, timeout, [Question(goal)], options) for options in ways], jobs)[1]
+        return reply
 
 
 def _named(hypotheses: Sequence[Named], hint: tuple[str, ...] | None) -> tuple[int, ...] | None:

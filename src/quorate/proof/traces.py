@@ -5,10 +5,12 @@ A trace is shown or saved only after `replay` has confirmed it.  Read `itf` next
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from quorate.logic.structures import EvaluationError, Structure
+from quorate.logic.structures import EvaluationError, Structure, Table, Value, argument_tuples, domain
+from quorate.logic.terms import BOOL, INT, Sort, Symbol
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.semantics import Step, check_background, check_initial, check_step
 
@@ -41,6 +43,7 @@ def replay(model: RelationalModel, trace: Trace) -> None:
     if not trace.states or len(trace.steps) != len(trace.states) - 1:
         raise ReplayError("a trace needs one state more than steps")
     try:
+        _check_shape(model, trace)
         problem = (check_initial if trace.kind == "run" else check_background)(model, trace.states[0])
         if problem:
             raise ReplayError(f"state 0: {problem}")
@@ -54,6 +57,45 @@ def replay(model: RelationalModel, trace: Trace) -> None:
         raise ReplayError(str(problem)) from None
     except KeyError as problem:
         raise ReplayError(f"the trace gives no value to {problem}") from None
+
+
+def _check_shape(model: RelationalModel, trace: Trace) -> None:
+    """One universe for all states; every symbol, parameter and choice has values from it, everywhere."""
+    sizes = dict(trace.states[0].sizes)
+    if any(sizes.get(sort, 0) < 1 for sort in model.sorts if sort.uninterpreted):
+        raise ReplayError("the trace does not say how many elements each sort has")
+    for number, state in enumerate(trace.states):
+        if dict(state.sizes) != sizes:
+            raise ReplayError(f"state {number} has another universe than state 0")
+        for symbol in model.symbols:
+            _check_table(symbol, state.tables[symbol], sizes, f"state {number}")
+    for number, step in enumerate(trace.steps, 1):
+        transition = next((item for item in model.transitions if item.name == step.transition), None)
+        if transition is None:
+            raise ReplayError(f"step {number}: there is no transition {step.transition}")
+        for parameter in transition.parameters:
+            if not is_value(step.bindings[parameter.name], parameter.sort, sizes):
+                raise ReplayError(f"step {number}: the value of {parameter.name} is not in the universe")
+        for choice in transition.choices:
+            _check_table(choice, step.choices[choice.name], sizes, f"step {number}")
+
+
+def _check_table(symbol: Symbol, table: Table, sizes: Mapping[Sort, int], where: str) -> None:
+    if symbol.arguments and INT in symbol.arguments:
+        raise ReplayError(f"{where}: {symbol.name} takes integers, so its table cannot be complete")
+    if set(table) != set(argument_tuples(symbol.arguments, sizes)):
+        raise ReplayError(f"{where}: the table of {symbol.name} does not fit the universe")
+    if not all(is_value(value, symbol.sort, sizes) for value in table.values()):
+        raise ReplayError(f"{where}: a value of {symbol.name} is not in the universe")
+
+
+def is_value(value: Value, sort: Sort, sizes: Mapping[Sort, int]) -> bool:
+    """Is this a value of the sort in a universe of these sizes?"""
+    if sort is BOOL:
+        return isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return sort is INT or value in domain(sort, sizes)
 
 
 def _check_claim(model: RelationalModel, trace: Trace) -> None:

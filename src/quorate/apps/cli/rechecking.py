@@ -11,7 +11,7 @@ from typing import Any
 from quorate.lang import load
 from quorate.proof.certificates import CertificateError, write_atomically
 from quorate.proof.certificates import load as load_certificate
-from quorate.proof.checker import Outcome, recheck
+from quorate.proof.checker import SOLVERS, Outcome, recheck
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -60,7 +60,7 @@ def _line(outcome: Outcome) -> str:
     mark = "✓" if outcome.accepted else "✗" if outcome.refuted else "?"
     replies = ", ".join(
         f"{reply.backend} {reply.status}{f' ({reply.reason})' if reply.reason else ''}"
-        for reply in outcome.replies.values()
+        for reply in map(outcome.replies.__getitem__, SOLVERS)
     )
     return f"  {mark} {outcome.obligation.name}: {replies}"
 
@@ -70,7 +70,7 @@ def _document(arguments: argparse.Namespace, verdict: str, reason: str, outcomes
         {
             "obligation": outcome.obligation.name,
             "accepted": outcome.accepted,
-            "replies": {solver: reply.status for solver, reply in outcome.replies.items()},
+            "replies": {solver: reply.status for solver, reply in sorted(outcome.replies.items())},
         }
         for outcome in outcomes
     ]

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.logic.structures import Evaluator, Structure
 from quorate.logic.terms import Sort, Symbol, Term
+from quorate.models.relational import enumeration_axiom
 
 Status = Literal["sat", "unsat", "unknown"]
 Option = tuple[str, str | int | bool]
@@ -150,7 +151,10 @@ class Z3Backend:
 
 
 class LazyZ3Backend:
-    """z3 with hypotheses brought in only when a model violates them: small queries, small cores."""
+    """z3 with hypotheses brought in only when a model violates them: small queries, small cores.
+
+    Without its enumeration an enumerated sort could have any size, which no structure can show; so those come first.
+    """
 
     def __init__(self, task: Task) -> None:
         assert task.lazy is not None and task.model is not None
@@ -158,12 +162,14 @@ class LazyZ3Backend:
         self.request = task.model
         self.vocabulary, self.terms = task.lazy
         self.timeout = task.timeout
+        enumerations = {enumeration_axiom(sort) for sort in self.vocabulary.sorts if sort.elements}
+        self.always = [i for i, term in enumerate(self.terms) if term in enumerations]
 
     def ask(self, question: Question) -> Reply:
         import z3
 
         solver, literals = self.inner.solver, self.inner.assumptions
-        active: list[int] = []
+        active = list(self.always)
         ends = time.monotonic() + self.timeout
         solver.push()
         try:

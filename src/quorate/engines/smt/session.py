@@ -15,8 +15,9 @@ from pathlib import Path
 from quorate.engines.smt.backends import ModelRequest, Option, Question, Reply, Status, Task, decode
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
-from quorate.logic.structures import Evaluator, Structure
-from quorate.logic.terms import BOOL, INT, Symbol, Term
+from quorate.logic.structures import EvaluationError, Evaluator, Structure
+from quorate.logic.terms import BOOL, INT, Quantified, Symbol, Term
+from quorate.logic.transform import subterms
 from quorate.models.relational import Named
 
 
@@ -54,7 +55,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Answer:
-    """`unsat` with the hypotheses that sufficed, `sat` with a confirmed structure, or `unknown` with the reason."""
+    """`unsat` with the hypotheses that sufficed, `sat`, or `unknown` with the reason.
+
+    A structure comes with `sat` where the solver gives one, it is finite, and it is confirmed.
+    """
 
     status: Status
     reason: str = ""
@@ -73,7 +77,7 @@ class _Prepared:
     vocabulary: Vocabulary
     hypotheses: tuple[str, ...]
     goals: tuple[str, ...]
-    request: ModelRequest
+    request: ModelRequest | None
 
     def task(
         self, limits: Limits, backend: str, timeout: float, goals: Iterable[int], options: Sequence[Option] = ()
@@ -102,7 +106,17 @@ def prepare(group: Group) -> _Prepared:
     goals = tuple(vocabulary.text(goal.formula) for goal in group.goals)
     for symbol in group.symbols:
         vocabulary.symbol(symbol)
-    return _Prepared(group, vocabulary, hypotheses, goals, model_request(vocabulary))
+    request = model_request(vocabulary) if _is_finite(group, vocabulary) else None
+    return _Prepared(group, vocabulary, hypotheses, goals, request)
+
+
+def _is_finite(group: Group, vocabulary: Vocabulary) -> bool:
+    """False if a symbol takes integers or a variable ranges over them: no finite structure answers such a query."""
+    formulas = [item.formula for item in group.hypotheses] + [goal.formula for goal in group.goals]
+    bound = (term.variables for term in subterms(*formulas) if isinstance(term, Quantified))
+    return not any(INT in symbol.arguments for symbol in vocabulary.symbols) and not any(
+        variable.sort is INT for variables in bound for variable in variables
+    )
 
 
 def model_request(vocabulary: Vocabulary) -> ModelRequest:
@@ -118,7 +132,11 @@ def confirm(structure: Structure, formulas: Iterable[tuple[str, Term]]) -> None:
     """Raise unless every formula holds in the structure."""
     evaluator = Evaluator(structure.sizes)
     for name, formula in formulas:
-        if not evaluator.compile(formula)(structure, {}):
+        try:
+            satisfied = evaluator.compile(formula)(structure, {})
+        except EvaluationError as problem:
+            raise ModelMismatch(f"a solver's model does not determine {name}: {problem}") from None
+        if not satisfied:
             raise ModelMismatch(f"a solver's model does not satisfy {name}")
 
 
@@ -146,7 +164,7 @@ def _insist(prepared: _Prepared, goal: int, limits: Limits) -> Answer:
     while spent < limits.timeout and reply.status == "unknown":
         patience = min(patience, limits.timeout - spent)
         tasks = [
-            prepared.lazy_task(limits, patience, goal),
+            *([prepared.lazy_task(limits, patience, goal)] if prepared.request else []),
             prepared.task(limits, "cvc5", patience, [goal]),
             prepared.task(limits, "z3", patience, [goal], [("random_seed", limits.seed + 1 + int(spent))]),
         ]

@@ -41,6 +41,7 @@ from quorate.models.source import Span
 MAX_SIZE = 50_000
 MAX_DEPTH = 60
 MAX_WORK = 3_000_000
+MAX_STEPS = 5_000
 MAX_CALLS = 30
 
 Names = dict[str, Symbol]
@@ -86,6 +87,7 @@ class Run:
         self.failed = False
         self.exhausted = False
         self.trusted = False
+        self.steps = 0
         self.work = 0
         self.measures: dict[Term, tuple[int, int]] = {}
 
@@ -261,8 +263,12 @@ class Run:
         """Execute one statement; after an error go on with the next, so that all errors are found."""
         if self.exhausted:
             return
-        self.work += 1
+        self.steps += 1
         try:
+            if self.steps > MAX_STEPS:
+                self.sink.error("Q0222", f"the action takes more than {MAX_STEPS} steps", statement.span)
+                self.exhausted = True
+                raise Failed
             self.statement(statement, names, state)
         except Failed:
             self.failed = True

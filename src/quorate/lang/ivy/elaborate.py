@@ -28,6 +28,10 @@ SAFETY_LABEL = "1000000"
 """How the DistAI and DuoAI suites mark the property to be proved among the invariants."""
 
 FOLLOW_ON = ("Q0201", "Q0206", "Q0224")
+"""What is not told if some declarations could not be read, since it may follow from that."""
+
+MAX_TOLD = 200
+"""How many problems are told at most, errors before warnings."""
 
 
 def read(source: Source, sink: Sink) -> RelationalModel | None:
@@ -41,9 +45,9 @@ def read(source: Source, sink: Sink) -> RelationalModel | None:
         sink.error("Q0103", "something in the file is nested too deeply", Span(source, 0, 0))
         return None
     unreadable = sink.failed
-    for diagnostic in inner.found.values():
-        if not (unreadable and diagnostic.code in FOLLOW_ON):
-            sink.report(diagnostic)
+    told = [item for item in inner.sorted() if not (unreadable and item.code in FOLLOW_ON)]
+    for diagnostic in sorted(told, key=lambda item: item.severity)[:MAX_TOLD]:
+        sink.report(diagnostic)
     return None if sink.failed else model
 
 

@@ -62,6 +62,9 @@ CONTEXTUAL = frozenset(
     ["safety", "template", "parameter", "constant", "common", "finite", "explicit", "process", "global"]
 )
 
+MAX_STUMBLES = 50
+"""After so many syntax errors the rest of a file is not read."""
+
 SCHEMATA = ("deduction", "mc_schemata")
 """Standard files that hold nothing but schemata, which only tactics use."""
 
@@ -95,7 +98,7 @@ UNSUPPORTED = {
 class IvyParser(StatementParser):
     """Declarations of an Ivy file."""
 
-    stumbled = False
+    stumbles = 0
 
     def declarations(self, closing: bool) -> tuple[syntax.Declaration, ...]:
         """Declarations up to the end of the file, or of the block when `closing`."""
@@ -113,7 +116,9 @@ class IvyParser(StatementParser):
 
     def recover(self, start: int, closing: bool) -> None:
         """Move on to the next declaration, without losing count of the braces on the way."""
-        self.stumbled = True
+        self.stumbles += 1
+        if self.stumbles > MAX_STUMBLES:
+            self.index = len(self.tokens) - 1
         if self.index == start:
             self.advance()
         kinds = [token.kind for token in self.tokens[start : self.index]]
@@ -179,6 +184,12 @@ class IvyParser(StatementParser):
             case "proof":
                 self.proof()
                 return []
+            case "temporal":
+                self.sink.error("Q0104", f"{UNSUPPORTED[word]} are not supported", start.span)
+                self.advance()
+                self.advance()
+                self.skip_declaration()
+                return []
             case "template":
                 self.sink.warning(
                     "Q0104", "`template` lines guide a search for invariants; they are not used", start.span
@@ -186,7 +197,7 @@ class IvyParser(StatementParser):
                 self.advance()
                 self.skip_declaration()
                 return []
-            case "}" if self.stumbled:
+            case "}" if self.stumbles:
                 self.advance()
                 return []
         if word in UNSUPPORTED:
@@ -436,8 +447,10 @@ class IvyParser(StatementParser):
         self.label()
         if self.at("{"):
             self.skip_block()
-        else:
-            self.skip_declaration()
+            return
+        self.skip_declaration()
+        if self.tokens[self.index - 1].kind == "with":
+            self.fail("tactics with declarations of their own are only supported in braces", code="Q0104")
 
     def skip_block(self) -> None:
         self.expect("{")

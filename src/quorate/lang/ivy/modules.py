@@ -206,7 +206,12 @@ class Expander:
                     self.aliases[scope.prefix + name] = (target, scope)
             case _:
                 return
-        scope.declared.update(name for name in names if name not in scope.parameters and name != "this")
+        members = {name for name in names if name not in scope.parameters and name != "this"}
+        while True:
+            scope.declared |= members
+            if scope.parent is None or scope.parent.prefix != scope.prefix:
+                break
+            scope = scope.parent
 
     def unused(self, table: Container[str], name: str, span: Span) -> bool:
         if name in table:
@@ -239,12 +244,14 @@ class Expander:
             return
         if self.overflowed or not self.room(scope, declaration.span):
             return
-        prefix = scope.prefix if declaration.name is None else f"{scope.prefix}{declaration.name}."
         actuals: dict[str, Actual] = {}
         for parameter, value in zip(module.parameters, declaration.arguments, strict=True):
             actuals[parameter] = value, scope
-        inner = replace(self.scope(prefix, scope), origin=origin, parameters=actuals)
-        self.spread(module.body, inner, trusted)
+        if declaration.name is None:
+            inner = Scope(scope.prefix, set(), scope, nesting=scope.nesting + 1)
+        else:
+            inner = self.scope(f"{scope.prefix}{declaration.name}.", scope)
+        self.spread(module.body, replace(inner, origin=origin, parameters=actuals), trusted)
 
 
 def flatten(declarations: Iterable[syntax.Declaration], sink: Sink) -> Program:

@@ -23,6 +23,8 @@ from quorate.lang.reader import (
 )
 from quorate.models.source import Span
 
+MAX_EXPANSIONS = 5_000
+
 Names = frozenset[str]
 NONE: Names = frozenset()
 
@@ -34,6 +36,7 @@ class Renamer:
         self.expander = expander
         self.program = program
         self.sink = sink
+        self.expansions = 0
         self.outer: Names = NONE
         """Local variables of the action that the macro being expanded is used in."""
 
@@ -316,8 +319,10 @@ class Renamer:
             message = f"`{use.name}` takes {len(declaration.parameters)} arguments, {len(use.arguments)} given"
             self.sink.error("Q0202", message, use.span)
             raise Failed
-        if scope.nesting >= MAX_NESTING:
-            self.sink.error("Q0222", f"macros are nested more than {MAX_NESTING} levels deep", use.span)
+        self.expansions += 1
+        if scope.nesting >= MAX_NESTING or self.expansions > MAX_EXPANSIONS:
+            if self.expansions <= MAX_EXPANSIONS + 1:
+                self.sink.error("Q0222", "macros expand to too much", use.span)
             raise Failed
         arguments = self.expressions(use.arguments, scope, locals)
         actuals = {name: (value, None) for name, value in zip(declaration.parameters, arguments, strict=True)}

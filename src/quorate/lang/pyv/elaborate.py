@@ -8,12 +8,29 @@ and read with their own convention: there a bare mutable symbol in a two-state b
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields, replace
+from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any
 
-from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import Elaborator, Failed, Macro, Scope, duplicate
+from quorate.lang.diagnostics import Diagnostic, Sink
+from quorate.lang.elaborate import (
+    MAX_TERM_DEPTH,
+    MAX_TERM_SIZE,
+    Elaborator,
+    Failed,
+    Hole,
+    Local,
+    Macro,
+    Scope,
+    TooLarge,
+    argument_count,
+    duplicate,
+    measure_replaced,
+    references,
+    subexpressions,
+)
 from quorate.lang.expectations import expectations
 from quorate.lang.pyv.grammar import (
     Declaration,
@@ -25,9 +42,9 @@ from quorate.lang.pyv.grammar import (
     parse,
 )
 from quorate.lang.pyv.transitions import to_transition
-from quorate.lang.reader import Expression, Reference, Shift
-from quorate.logic.terms import BOOL, Sort, Symbol, Term, conj
-from quorate.logic.transform import fresh_name, rename_symbols, symbols_of
+from quorate.lang.reader import Binder, Expression, Reference, Shift
+from quorate.logic.terms import BOOL, INT, Sort, Symbol, Term, conj, implies
+from quorate.logic.transform import fresh_name, prime, symbols_of
 from quorate.models.relational import (
     Derived,
     Named,
@@ -42,26 +59,45 @@ from quorate.models.source import Source, Span
 
 def read(source: Source, sink: Sink) -> RelationalModel | None:
     """The model of a mypyvy file, or None if the sink holds errors."""
-    declarations = parse(source, sink)
-    model = _Reader(source, sink, declarations).model()
+    declarations, broken = parse(source, sink)
+    model = _Reader(source, sink, declarations, broken).model()
     return None if sink.failed else model
 
 
+class PyvElaborator(Elaborator):
+    """Adds mypyvy's rules about names: binders may hide each other, but nothing that is declared."""
+
+    empty_parentheses = False
+
+    def local(self, binder: Binder) -> Local:
+        if binder.name in self.scope.symbols or binder.name in self.scope.macro_names():
+            self.error("Q0205", f"`{binder.name}` is declared, so no variable may be called so", binder.span)
+        return super().local(binder)
+
+    def group(self, binders: Iterable[Binder]) -> list[Local]:
+        made = super().group(binders)
+        for i, local in enumerate(made):
+            if any(local.name == other.name for other in made[:i]):
+                self.error("Q0205", f"two variables are called `{local.name}`", local.span)
+        return made
+
+
 class _Reader:
-    def __init__(self, source: Source, sink: Sink, declarations: list[Declaration]) -> None:
+    def __init__(self, source: Source, sink: Sink, declarations: list[Declaration], broken: set[str]) -> None:
         self.source = source
         self.sink = sink
-        self.declarations = declarations
-        self.scope = Scope(macro=self.macro, macro_names=lambda: self.definitions)
+        self.old_dialect = _is_old_dialect(source, declarations)
+        self.declarations = _from_old_dialect(declarations) if self.old_dialect else declarations
+        self.scope = Scope(macro=self.macro, macro_names=lambda: self.definitions, broken=broken)
         self.definitions: dict[str, Definition | FormulaDeclaration] = {}
-        self.expanding: list[str] = []
         self.macros: dict[str, Macro | None] = {}
+        self.formulas: dict[int, Term | None] = {}
         self.derived: list[Derived] = []
         self.implicit: list[Derived] = []
+        self.weights: dict[Symbol, tuple[int, int]] = {}
         self.where: dict[str, Span] = {}
-        self.old_dialect = _is_old_dialect(source, declarations)
-        if self.old_dialect:
-            self.declarations = [_convert_old(declaration) for declaration in declarations]
+        self.position: dict[str, int] = {}
+        self.named: set[str] = set()
 
     # -- names -----------------------------------------------------------------------------------------------------
 
@@ -74,125 +110,181 @@ class _Reader:
 
     def sort(self, name: str, span: Span) -> Sort | None:
         sort = self.scope.sorts.get(name)
-        if sort is None:
-            self.sink.error("Q0206", f"unknown sort `{name}`", span)
+        if sort is None and name not in self.scope.broken:
+            near = get_close_matches(name, self.scope.sorts, 1)
+            fix = f"did you mean `{near[0]}`?" if near else f"add `sort {name}`"
+            self.sink.error("Q0206", f"unknown sort `{name}`", span, fix=fix)
         return sort
 
     def collect(self) -> None:
+        """Find out what is declared; formulas come later, since order does not matter."""
+        sorts: dict[str, Span] = {}
         for declaration in self.declarations:
             if isinstance(declaration, SortDeclaration):
-                if declaration.name in self.scope.sorts:
-                    self.sink.error("Q0205", f"sort `{declaration.name}` is already declared", declaration.span)
+                if declaration.name in sorts:
+                    duplicate(self.sink, declaration.name, declaration.span, sorts[declaration.name])
+                sorts.setdefault(declaration.name, declaration.span)
                 self.scope.sorts.setdefault(declaration.name, Sort(declaration.name))
         for declaration in self.declarations:
             if isinstance(declaration, SymbolDeclaration):
-                sorts = [self.sort(name, span) for name, span in declaration.arguments]
-                result = self.sort(*declaration.result) if declaration.result else BOOL
-                if self.declare(declaration.name, declaration.span) and result is not None:
-                    arguments = tuple(sort for sort in sorts if sort is not None)
-                    self.scope.symbols[declaration.name] = Symbol(
-                        declaration.name, arguments, result, declaration.mutable
-                    )
+                self.symbol(declaration)
         for declaration in self.declarations:
             if isinstance(declaration, Definition) and self.declare(declaration.name, declaration.span):
                 self.definitions[declaration.name] = declaration
         for declaration in self.declarations:
             if isinstance(declaration, FormulaDeclaration) and declaration.label:
-                self.definitions.setdefault(declaration.label, declaration)
+                self.label(declaration, declaration.label)
+
+    def symbol(self, declaration: SymbolDeclaration) -> None:
+        sorts = [self.argument_sort(name, span) for name, span in declaration.arguments]
+        result = self.sort(*declaration.result) if declaration.result else BOOL
+        if not self.declare(declaration.name, declaration.span):
+            return
+        if result is None or None in sorts:
+            self.scope.broken.add(declaration.name)
+            return
+        arguments = tuple(sort for sort in sorts if sort is not None)
+        self.scope.symbols[declaration.name] = Symbol(declaration.name, arguments, result, declaration.mutable)
+        self.position[declaration.name] = declaration.span.start
+
+    def argument_sort(self, name: str, span: Span) -> Sort | None:
+        sort = self.sort(name, span)
+        if sort in (BOOL, INT):
+            self.sink.error("Q0217", f"`{name}` cannot be the sort of an argument", span)
+            return None
+        return sort
+
+    def label(self, declaration: FormulaDeclaration, label: str) -> None:
+        """A name in brackets is a definition, too, unless it is taken."""
+        if label in self.where:
+            message = f"`{label}` is already declared; here it is the name of the {declaration.kind} only"
+            related = ((self.where[label], "declared here"),)
+            self.sink.report(Diagnostic("Q0205", message, declaration.span, "warning", related))
+        self.named.add(label)
+        if label not in self.where:
+            self.definitions.setdefault(label, declaration)
 
     # -- definitions -----------------------------------------------------------------------------------------------
 
-    def macro(self, name: str, span: Span) -> Macro | None:
-        """The definition behind a name, elaborated when first used."""
-        if name in self.macros:
-            return self.macros[name]
+    def bodies(self, name: str) -> list[Expression]:
+        """The expressions that a name stands for."""
         if name == "safety":
-            parts = [d for d in self.declarations if isinstance(d, FormulaDeclaration) and d.kind == "safety"]
-            formulas = [formula for d in parts if (formula := self.formula(d)) is not None]
-            self.macros[name] = Macro((), conj(*formulas), 1)
-            return self.macros[name]
-        declaration = self.definitions.get(name)
-        if declaration is None:
-            return None
-        if name in self.expanding:
-            self.sink.error("Q0210", f"`{name}` is defined by itself", span)
-            self.macros[name] = None
-            return None
-        self.expanding.append(name)
-        try:
-            self.macros[name] = self.expand(declaration)
-        finally:
-            self.expanding.pop()
-        return self.macros[name]
+            return [declaration.formula for declaration in self.safety()]
+        declaration = self.definitions[name]
+        return [declaration.formula if isinstance(declaration, FormulaDeclaration) else declaration.body]
 
-    def expand(self, declaration: Definition | FormulaDeclaration) -> Macro | None:
+    def safety(self) -> list[FormulaDeclaration]:
+        return [d for d in self.declarations if isinstance(d, FormulaDeclaration) and d.kind == "safety"]
+
+    def uses(self, name: str) -> list[Reference]:
+        """Where the expressions that a name stands for use other definitions, last in the text first."""
+        found = (
+            item for item in references(*self.bodies(name)) if item.name in self.definitions or item.name == "safety"
+        )
+        return sorted(found, key=lambda item: -item.span.start)
+
+    def define(self) -> None:
+        """Elaborate the definitions, those that others use first; without recursion, since chains may be long."""
+        for start in [*self.definitions, "safety"]:
+            path = {start: self.uses(start)} if start not in self.macros else {}
+            while path:
+                name = next(reversed(path))
+                if path[name] and name not in self.macros:
+                    item = path[name].pop()
+                    if item.name in path:
+                        names = list(path)
+                        self.circle(names[names.index(item.name) :], item.span)
+                    elif item.name not in self.macros:
+                        path[item.name] = self.uses(item.name)
+                    continue
+                del path[name]
+                if name not in self.macros:
+                    self.macros[name] = self.expand(name)
+                    if self.macros[name] is None:
+                        self.scope.broken.add(name)
+
+    def circle(self, names: list[str], span: Span) -> None:
+        note = () if len(names) == 1 else (f"the circle is {' → '.join([*names, names[0]])}",)
+        self.sink.error("Q0210", f"`{names[0]}` is defined by itself", span, *note)
+        for name in names:
+            self.macros[name] = None
+            self.scope.broken.add(name)
+
+    def macro(self, name: str, span: Span) -> Macro | None:
+        """The definition behind a name."""
+        return self.macros.get(name)
+
+    def expand(self, name: str) -> Macro | None:
+        if name == "safety":
+            formulas = [self.formula(declaration) for declaration in self.safety()]
+            return None if None in formulas else Macro((), conj(*(f for f in formulas if f is not None)), 1)
+        declaration = self.definitions[name]
         states = _states(declaration)
         if isinstance(declaration, FormulaDeclaration):
             formula = self.formula(declaration)
             return None if formula is None else Macro((), formula, states)
         elaborator = self.elaborator(states)
         locals = elaborator.parameters(declaration.parameters)
+        formula_only = declaration.transition or declaration.modifies is not None
         try:
-            kind = Sort("bool") if declaration.transition or declaration.modifies is not None else None
-            body = elaborator.term(declaration.body, kind or elaborator.infer(declaration.body))
+            body = elaborator.term(declaration.body, BOOL if formula_only else Hole())
         except Failed:
             return None
         return Macro(tuple(local.variable() for local in locals), body, states)
 
     def elaborator(self, states: int) -> Elaborator:
-        return Elaborator(self.scope, self.sink, str.isupper, states)
+        return PyvElaborator(self.scope, self.sink, str.isupper, states)
 
     def formula(self, declaration: FormulaDeclaration) -> Term | None:
-        try:
-            return self.elaborator(_states(declaration)).formula(declaration.formula)
-        except Failed:
-            return None
+        """The formula of a declaration, elaborated when first asked for."""
+        if id(declaration) not in self.formulas:
+            try:
+                found = self.elaborator(_states(declaration)).formula(declaration.formula)
+            except Failed:
+                found = None
+            self.formulas[id(declaration)] = found
+        return self.formulas[id(declaration)]
 
     # -- the model -------------------------------------------------------------------------------------------------
 
     def model(self) -> RelationalModel:
         self.collect()
+        self.define()
         for declaration in self.declarations:
             if isinstance(declaration, SymbolDeclaration) and declaration.formula is not None:
-                self.derive(declaration)
+                self.derive(declaration, declaration.formula)
         named: dict[str, list[Named]] = {"axiom": [], "init": [], "safety": [], "invariant": []}
         theorems: list[Theorem] = []
         transitions: list[Transition] = []
         traces: list[TraceQuery] = []
-        names = set(self.where) | {d.label for d in self.declarations if isinstance(d, FormulaDeclaration) and d.label}
         used: set[str] = set()
         for declaration in self.declarations:
             match declaration:
-                case FormulaDeclaration(kind, label, _, span):
+                case FormulaDeclaration(kind, _, _, span):
                     formula = self.formula(declaration)
                     if formula is None:
                         continue
-                    if label is None:
-                        count = len(theorems if kind == "theorem" else named[kind]) + 1
-                        label = fresh_name(f"{kind}_{count}", (names | used).__contains__)
-                    elif label in used:
-                        self.sink.warning("Q0205", f"two properties are called `{label}`; the second is renamed", span)
-                        label = fresh_name(label, (names | used).__contains__)
-                    used.add(label)
+                    number = len(theorems if kind == "theorem" else named[kind]) + 1
+                    label = self.property_name(declaration, number, used)
                     if kind == "theorem":
+                        formula = implies(self.background(declaration.states, formula), formula)
                         theorems.append(Theorem(label, declaration.states, formula, span))
-                    else:
-                        named[kind].append(Named(label, formula, span))
-                        if kind in ("safety", "invariant") and not any(s.mutable for s in symbols_of(formula)):
-                            self.sink.warning("Q0215", f"{kind} `{label}` mentions no mutable symbol", span)
+                        continue
+                    named[kind].append(Named(label, formula, span))
+                    if kind != "axiom" and not any(symbol.mutable for symbol in symbols_of(formula)):
+                        self.sink.warning("Q0215", f"{kind} `{label}` mentions no mutable symbol", span)
                 case Definition(transition=True):
                     transition = self.transition(declaration)
                     if transition is not None:
                         transitions.append(transition)
-                case Definition():
-                    self.macro(declaration.name, declaration.span)
+                case Definition() if declaration.modifies is not None:
+                    self.modified(declaration)
                 case TraceDeclaration():
-                    query = self.trace(declaration, f"trace_{len(traces) + 1}")
-                    if query is not None:
-                        traces.append(query)
+                    traces.append(self.trace(declaration, f"trace_{len(traces) + 1}"))
         for item in self.implicit:
-            named["init"].append(Named(f"{item.symbol.name}_initially", item.formula, item.span))
-            named["invariant"].append(Named(f"{item.symbol.name}_defined", item.formula, item.span))
+            for kind, ending in (("init", "initially"), ("invariant", "defined")):
+                label = self.fresh(f"{item.symbol.name}_{ending}", used)
+                named[kind].append(Named(label, item.formula, item.span))
         return RelationalModel(
             name=PurePath(self.source.path).stem,
             language="pyv",
@@ -210,63 +302,137 @@ class _Reader:
             source=self.source,
         )
 
-    def derive(self, declaration: SymbolDeclaration) -> None:
-        assert declaration.formula is not None
+    def property_name(self, declaration: FormulaDeclaration, number: int, used: set[str]) -> str:
+        """The label of a property, or its kind and number; each name is given once."""
+        label = declaration.label
+        if label is None or label in used:
+            if label is not None:
+                message = f"two properties are called `{label}`; the second is renamed"
+                self.sink.warning("Q0205", message, declaration.span)
+            return self.fresh(label or f"{declaration.kind}_{number}", used)
+        used.add(label)
+        return label
+
+    def fresh(self, name: str, used: set[str]) -> str:
+        name = fresh_name(name, lambda name: name in self.where or name in self.named or name in used)
+        used.add(name)
+        return name
+
+    def derive(self, declaration: SymbolDeclaration, expression: Expression) -> None:
+        symbol = self.scope.symbols.get(declaration.name)
+        if symbol is None or self.where[declaration.name] is not declaration.span:
+            return
         try:
-            formula = self.elaborator(1).formula(declaration.formula)
+            formula = self.elaborator(1).formula(expression)
         except Failed:
             return
-        item = Derived(self.scope.symbols[declaration.name], formula, declaration.span)
-        (self.derived if item.definition is not None else self.implicit).append(item)
+        if self.later(declaration.span.start, expression):
+            return
+        item = Derived(symbol, formula, declaration.span)
+        if item.definition is None:
+            self.implicit.append(item)
+            return
+        self.derived.append(item)
+        size, depth = self.weights[symbol] = measure_replaced(item.definition[1], self.weights)
+        if size > MAX_TERM_SIZE or depth > MAX_TERM_DEPTH:
+            message = f"`{symbol.name}` is too large once derived relations are expanded"
+            self.sink.error("Q0222", message, declaration.span)
 
-    def transition(self, declaration: Definition) -> Transition | None:
+    def later(self, start: int, expression: Expression) -> bool:
+        """Report symbols that are declared after the derived relation which the expression defines."""
+        found = False
+        for item in references(expression):
+            names = {item.name}
+            stack = [item.name]
+            while stack:
+                top = stack.pop()
+                if top in self.definitions or top == "safety":
+                    inner = {other.name for other in references(*self.bodies(top))} - names
+                    names |= inner
+                    stack += inner
+            late = sorted(name for name in names if self.position.get(name, -1) > start)
+            if late:
+                found = True
+                what = "is" if late == [item.name] else f"speaks of `{late[0]}`, which is"
+                fix = "a derived relation sees only what stands before it: move it down"
+                self.sink.error("Q0201", f"`{item.name}` {what} declared below", item.span, fix=fix)
+        return found
+
+    def background(self, states: int, formula: Term) -> Term:
+        """What holds of the implicitly derived symbols in a formula, in each of its states."""
+        mentioned = {symbol.at(0) for symbol in symbols_of(formula)}
+        relevant = [item for item in self.implicit if item.symbol in mentioned]
+        return conj(*(prime(item.formula, state) for item in relevant for state in range(states)))
+
+    # -- transitions -----------------------------------------------------------------------------------------------
+
+    def modified(self, declaration: Definition) -> tuple[Macro, list[Symbol]] | None:
+        """The body of a transition and the symbols that it may change, checked against each other."""
         macro = self.macro(declaration.name, declaration.span)
-        if macro is None:
+        if macro is None or self.where[declaration.name] is not declaration.span:
             return None
         derived = {item.symbol for item in (*self.derived, *self.implicit)}
+        mentioned = {symbol.at(0) for symbol in symbols_of(macro.body) if symbol.primes} - derived
+        what = f"{'transition' if declaration.transition else 'definition'} `{declaration.name}`"
+        shifted = [item.body for item in subexpressions(declaration.body) if isinstance(item, Shift)]
+        written = {item.name for item in references(declaration.body) if item.primes}
+        written.update(item.name for item in references(*shifted))
         modified: list[Symbol] = []
         for name, span in declaration.modifies or ():
             symbol = self.scope.symbols.get(name)
             if symbol is None or not symbol.mutable or symbol in derived:
-                what = "is not a declared symbol" if symbol is None else "is not a mutable symbol of its own"
-                self.sink.error("Q0209", f"`{name}` {what}, so it cannot be modified", span)
+                if name not in self.scope.broken:
+                    problem = "is not a declared symbol" if symbol is None else "is not a mutable symbol of its own"
+                    self.sink.error("Q0209", f"`{name}` {problem}, so it cannot be modified", span)
             elif symbol not in modified:
                 modified.append(symbol)
-        mentioned = {symbol.at(0) for symbol in symbols_of(macro.body) if symbol.primes} - derived
-        body = macro.body
-        if self.old_dialect:
-            framed = mentioned.difference(modified)
-            body = rename_symbols(body, lambda s: s.at(0) if s.at(0) in framed else s)
-        else:
-            for symbol in sorted(mentioned.difference(modified), key=lambda symbol: symbol.name):
-                self.sink.error(
-                    "Q0209",
-                    f"transition `{declaration.name}` mentions the new value of `{symbol.name}` but does not modify it",
-                    declaration.span,
-                    fix=f"add `{symbol.name}` to `modifies`",
-                )
-            for symbol in modified:
-                if symbol not in mentioned:
-                    self.sink.warning(
-                        "Q0209",
-                        f"transition `{declaration.name}` modifies `{symbol.name}` but says nothing about its new value",
-                        declaration.span,
-                    )
-        if self.sink.failed:
-            return None
-        for item in self.implicit:
-            modified.append(item.symbol)
-            body = conj(
-                body, rename_symbols(item.formula, lambda symbol: symbol.at(1) if symbol in modified else symbol)
+                if symbol not in mentioned and name not in written and not self.old_dialect:
+                    message = f"{what} modifies `{name}` but says nothing about its new value"
+                    self.sink.warning("Q0209", message, span, "the new value may be anything")
+        forgotten = sorted(symbol.name for symbol in mentioned.difference(modified))
+        if forgotten and not self.old_dialect:
+            self.sink.error(
+                "Q0209",
+                f"{what} mentions the new value of {_listed(forgotten)} but does not modify {_it(forgotten)}",
+                declaration.span,
+                fix=f"add {_listed(forgotten)} to `modifies`",
             )
-        return to_transition(declaration.name, macro.parameters, body, modified, self.derived, declaration.span)
+        return macro, modified
 
-    def trace(self, declaration: TraceDeclaration, name: str) -> TraceQuery | None:
+    def transition(self, declaration: Definition) -> Transition | None:
+        found = self.modified(declaration)
+        if found is None or self.sink.failed:
+            return None
+        macro, modified = found
+        modified += [item.symbol for item in self.implicit]
+        constraints = [prime(item.formula) for item in self.implicit]
+        try:
+            return to_transition(
+                declaration.name,
+                macro.parameters,
+                conj(macro.body, *constraints),
+                modified,
+                self.derived,
+                declaration.span,
+            )
+        except TooLarge:
+            message = f"transition `{declaration.name}` is too large once derived relations are expanded"
+            self.sink.error("Q0222", message, declaration.span)
+            return None
+
+    # -- traces ----------------------------------------------------------------------------------------------------
+
+    def trace(self, declaration: TraceDeclaration, name: str) -> TraceQuery:
+        """A trace query; that its first state is an initial one is said first, wherever the text says it."""
         steps: list[TraceStep] = []
+        moved = initial = False
         for component in declaration.components:
             if component.initial:
-                steps.append(TraceStep(initial=True))
+                if moved:
+                    self.sink.error("Q0218", "only the first state of a trace can be initial", component.span)
+                initial = True
             elif component.any_transition:
+                moved = True
                 steps.append(TraceStep(any_transition=True))
             elif component.assertion is not None:
                 try:
@@ -274,33 +440,51 @@ class _Reader:
                 except Failed:
                     continue
             else:
+                moved = True
                 calls = [call for item in component.calls if (call := self.call(*item)) is not None]
                 steps.append(TraceStep(calls=tuple(calls)))
+        if initial:
+            steps.insert(0, TraceStep(initial=True))
+        elif steps and steps[0].assertion is not None and self.implicit:
+            steps.insert(0, TraceStep(assertion=conj(*(item.formula for item in self.implicit))))
         return TraceQuery(name, declaration.satisfiable, tuple(steps), declaration.span)
 
     def call(
         self, name: str, arguments: tuple[Expression | None, ...] | None, span: Span
     ) -> tuple[str, tuple[Term | None, ...]] | None:
         target = self.definitions.get(name)
-        macro = self.macro(name, span) if isinstance(target, Definition) and target.transition else None
+        if not isinstance(target, Definition) or not target.transition:
+            if name not in self.scope.broken:
+                transitions = [d.name for d in self.declarations if isinstance(d, Definition) and d.transition]
+                near = get_close_matches(name, transitions, 1)
+                fix = f"did you mean `{near[0]}`?" if near else None
+                self.sink.error("Q0213", f"`{name}` is not a transition", span, fix=fix)
+            return None
+        macro = self.macro(name, span)
         if macro is None:
-            if not isinstance(target, Definition) or not target.transition:
-                self.sink.error("Q0213", f"`{name}` is not a transition", span)
             return None
         if arguments is None:
             return name, (None,) * len(macro.parameters)
         if len(arguments) != len(macro.parameters):
-            message = f"`{name}` takes {len(macro.parameters)} arguments, {len(arguments)} given"
+            message = f"`{name}` takes {argument_count(len(macro.parameters))}, {len(arguments)} given"
             self.sink.error("Q0202", message, span)
             return None
         values: list[Term | None] = []
         for argument, parameter in zip(arguments, macro.parameters, strict=True):
             try:
-                elaborator = Elaborator(self.scope, self.sink, lambda name: False, 1)
+                elaborator = PyvElaborator(self.scope, self.sink, lambda name: False, 1)
                 values.append(None if argument is None else elaborator.term(argument, parameter.sort))
             except Failed:
                 return None
         return name, tuple(values)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _it(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _states(declaration: Definition | FormulaDeclaration) -> int:
@@ -311,7 +495,8 @@ def _states(declaration: Definition | FormulaDeclaration) -> int:
 
 def _is_old_dialect(source: Source, declarations: list[Declaration]) -> bool:
     """Does the file say `old(e)` and never `new(e)` or a prime?"""
-    if "old" not in source.text or any(isinstance(d, SymbolDeclaration) and d.name == "old" for d in declarations):
+    declared = (SymbolDeclaration, Definition)
+    if "old" not in source.text or any(isinstance(d, declared) and d.name == "old" for d in declarations):
         return False
     seen = {"old": False, "new": False}
 
@@ -333,24 +518,38 @@ def _is_old_dialect(source: Source, declarations: list[Declaration]) -> bool:
     return seen["old"] and not seen["new"]
 
 
-def _convert_old(declaration: Declaration) -> Declaration:
-    """A declaration of the old dialect in today's convention."""
-    if isinstance(declaration, Definition) and declaration.states == 2:
-        return replace(declaration, body=Shift(declaration.body.span, 1, _old_to_shift(declaration.body)))
-    if isinstance(declaration, FormulaDeclaration) and declaration.states == 2:
-        return replace(declaration, formula=Shift(declaration.formula.span, 1, _old_to_shift(declaration.formula)))
-    return declaration
+def _from_old_dialect(declarations: list[Declaration]) -> list[Declaration]:
+    """Declarations of the old dialect in today's convention: a bare mutable symbol is meant in the new state."""
+    two_state = {d.name for d in declarations if isinstance(d, Definition) and d.states == 2}
+    two_state |= {d.label for d in declarations if isinstance(d, FormulaDeclaration) and d.label and _states(d) == 2}
+    converted: list[Declaration] = []
+    for declaration in declarations:
+        if isinstance(declaration, Definition) and declaration.states == 2:
+            body = _old_to_shift(declaration.body, two_state)
+            declaration = replace(declaration, body=Shift(declaration.body.span, 1, body))
+        elif isinstance(declaration, FormulaDeclaration) and declaration.states == 2:
+            body = _old_to_shift(declaration.formula, two_state)
+            declaration = replace(declaration, formula=Shift(declaration.formula.span, 1, body))
+        converted.append(declaration)
+    return converted
 
 
-def _old_to_shift(expression: Expression) -> Expression:
+def _old_to_shift(expression: Expression, two_state: set[str]) -> Expression:
+    """`old(e)` as a step back; a two-state definition starts from the old state, but its arguments do not."""
     changes: dict[str, Any] = {}
     for field in fields(expression):
         value = getattr(expression, field.name)
         if isinstance(value, Expression):
-            changes[field.name] = _old_to_shift(value)
+            changes[field.name] = _old_to_shift(value, two_state)
         elif isinstance(value, tuple) and any(isinstance(member, Expression) for member in value):
-            changes[field.name] = tuple(_old_to_shift(m) if isinstance(m, Expression) else m for m in value)
+            changes[field.name] = tuple([_old_to_shift(member, two_state) for member in value])
     expression = replace(expression, **changes) if changes else expression
     if isinstance(expression, Reference) and expression.name == "old" and expression.arguments:
-        return Shift(expression.span, -1, expression.arguments[0])
+        if len(expression.arguments) == 1:
+            return Shift(expression.span, -1, expression.arguments[0])
+    elif isinstance(expression, Reference) and expression.name in two_state:
+        arguments = expression.arguments
+        if arguments is not None:
+            arguments = tuple([Shift(argument.span, 1, argument) for argument in arguments])
+        return Shift(expression.span, -1, replace(expression, arguments=arguments))
     return expression

@@ -22,6 +22,7 @@ from quorate.lang.reader import (
     Reference,
     Shift,
     SyntaxProblem,
+    Token,
     tokenize,
 )
 from quorate.models.source import Source, Span
@@ -62,6 +63,8 @@ KEYWORDS = frozenset(
         "sat",
         "unsat",
         "distinct",
+        "bool",
+        "int",
         "fbii",
         "prophecy",
         "by",
@@ -124,7 +127,10 @@ class FormulaDeclaration:
 
 @dataclass(frozen=True)
 class Definition:
-    """A definition or a transition: a body with parameters; `modifies` is None if the body frames everything."""
+    """A definition or a transition: a body with parameters; `modifies` is None if the body frames everything.
+
+    The span is that of the head, up to the parameters.
+    """
 
     name: str
     parameters: tuple[Binder, ...]
@@ -178,10 +184,21 @@ STARTS = frozenset(
 )
 
 
+UNNAMED = frozenset(["axiom", "init", "safety", "invariant", "theorem"])
+"""Declarations in which a name stands in brackets, if there is one."""
+
+ENDS = frozenset(["name", "number", "annotation", "true", "false", ")", "]", "}", "'"])
+
+
 class PyvParser(Parser):
-    """Declarations of a mypyvy file."""
+    """Declarations of a mypyvy file; `broken` are the names that faulty ones would have declared."""
 
     operators = OPERATORS
+    leading = ("&", "|")
+
+    def __init__(self, tokens: list[Token], sink: Sink) -> None:
+        super().__init__(tokens, sink)
+        self.broken: set[str] = set()
 
     def program(self) -> list[Declaration]:
         declarations: list[Declaration] = []
@@ -192,11 +209,27 @@ class PyvParser(Parser):
                 if declaration is not None:
                     declarations.append(declaration)
             except SyntaxProblem:
-                self.depth = 0
-                if self.index == start:
-                    self.advance()
-                self.skip_to(STARTS)
+                self.recover(start)
         return declarations
+
+    def recover(self, start: int) -> None:
+        """Move on to the next declaration and remember the name of the one that is given up."""
+        head = self.tokens[start : start + 4]
+        unnamed = head[0].kind in UNNAMED and self.tokens[min(start + 1, len(self.tokens) - 1)].kind != "["
+        self.broken.update(token.text for token in head if token.kind == "name" and not unnamed)
+        self.depth = 0
+        if self.index == start:
+            self.advance()
+        while not self.at("end") and not self.starts_declaration():
+            self.advance()
+
+    def starts_declaration(self) -> bool:
+        """Is this word at the start of a line, or after something that can end the declaration before?
+
+        The words that start declarations also occur in `any transition`, `assert init` and, for `safety`, in formulas.
+        """
+        before = self.tokens[self.index - 1]
+        return self.at(*STARTS) and (before.kind in ENDS or before.span.line < self.token.span.line)
 
     def declaration(self) -> Declaration | None:
         start = self.token
@@ -240,11 +273,17 @@ class PyvParser(Parser):
             case "fbii":
                 self.advance()
                 self.block()
-                self.sink.warning("Q0104", "forward-backward proof scripts are read but not used", start.span)
+                self.sink.warning("Q0104", "forward-backward proof scripts (`fbii`) are not used", start.span)
+                return None
+            case "name" if start.text == "automaton" and self.peek().kind == "{":
+                message = "phase automata (`automaton`) are not supported"
+                self.sink.error("Q0104", message, start.span, fix="state what each phase knows as invariants")
+                self.advance()
+                self.block()
                 return None
         self.fail(
             "expected a declaration",
-            fix="a declaration starts with sort, mutable, axiom, init, transition, safety, ...",
+            fix="a declaration starts with sort, mutable, immutable, axiom, init, transition, safety, ...",
         )
 
     def annotations(self) -> None:
@@ -253,8 +292,15 @@ class PyvParser(Parser):
                 self.separated(lambda: self.expect("name"))
                 self.expect(")")
 
+    def sort_name(self) -> str:
+        return self.sort_reference()[0]
+
     def sort_reference(self) -> tuple[str, Span]:
-        token = self.expect("name", "of a sort")
+        token = self.accept("bool", "int") or self.expect("name", "of a sort")
+        return token.text, token.span
+
+    def symbol_reference(self) -> tuple[str, Span]:
+        token = self.expect("name", "of a symbol")
         return token.text, token.span
 
     def arity(self) -> tuple[tuple[str, Span], ...]:
@@ -291,34 +337,37 @@ class PyvParser(Parser):
         return FormulaDeclaration(kind, label, formula, self.since(start), states)
 
     def definition(self, states: int, transition: bool, start: Span) -> Definition:
-        name = self.expect("name")
+        name = self.expect("name", f"of the {'transition' if transition else 'definition'}")
         self.expect("(", "before the parameters")
         parameters: list[Binder] = []
         if not self.accept(")"):
             parameters = self.separated(self.binder)
             self.expect(")", "after the parameters")
+        span = self.since(start)
         modifies = None
-        if self.accept("modifies"):
-            modifies = tuple(self.separated(self.sort_reference))
+        if self.at("modifies") and states == 2:
+            self.advance()
+            modifies = tuple(self.separated(self.symbol_reference))
         else:
-            self.expect("=", "or `modifies` before the body")
+            self.expect("=", "or `modifies` before the body" if states == 2 else "before the body")
         body = self.expression()
-        return Definition(name.text, tuple(parameters), modifies, body, states, transition, self.since(start))
+        return Definition(name.text, tuple(parameters), modifies, body, states, transition, span)
 
     def trace(self, satisfiable: bool, start: Span) -> TraceDeclaration:
         self.expect("trace")
         self.expect("{")
         components = []
-        while not self.at("}"):
+        while not self.accept("}"):
             components.append(self.component())
-        self.expect("}")
         return TraceDeclaration(satisfiable, tuple(components), self.since(start))
 
     def component(self) -> TraceComponent:
         start = self.token.span
+        if not self.at("assert", "any", "name"):
+            self.fail("expected `assert`, `any transition`, a transition or `}`")
         if self.accept("assert"):
             if self.accept("init"):
-                return TraceComponent(start, initial=True)
+                return TraceComponent(self.since(start), initial=True)
             return TraceComponent(start, self.expression())
         if self.accept("any"):
             self.expect("transition", "after `any`")
@@ -340,14 +389,10 @@ class PyvParser(Parser):
         """Skip a block in braces."""
         self.expect("{")
         depth = 1
-        while depth and not self.at("end"):
+        while depth:
+            if self.at("end"):
+                self.expect("}", "to close the block")
             depth += {"{": 1, "}": -1}.get(self.advance().kind, 0)
-
-    def prefix(self) -> Expression:
-        if self.at("&", "|"):
-            self.advance()
-            return self.prefix()
-        return super().prefix()
 
     def primary(self) -> Expression:
         start = self.token.span
@@ -386,6 +431,7 @@ class PyvParser(Parser):
         return super().primary()
 
 
-def parse(source: Source, sink: Sink) -> list[Declaration]:
-    """The declarations of a mypyvy file; syntax errors go to the sink."""
-    return PyvParser(tokenize(source, LEXICON, sink), sink).program()
+def parse(source: Source, sink: Sink) -> tuple[list[Declaration], set[str]]:
+    """The declarations of a mypyvy file, and the names that faulty ones would have declared."""
+    parser = PyvParser(tokenize(source, LEXICON, sink), sink)
+    return parser.program(), parser.broken

@@ -14,7 +14,12 @@ from quorate.lang.pyv.grammar import KEYWORDS
 from quorate.logic.printing import Syntax, show
 from quorate.logic.terms import (
     BOOL,
+    TRUE,
     Apply,
+    Equal,
+    Forall,
+    Iff,
+    Quantified,
     Sort,
     Symbol,
     Term,
@@ -25,7 +30,7 @@ from quorate.logic.terms import (
     equal,
     forall,
 )
-from quorate.logic.transform import fresh_name, replace_symbols
+from quorate.logic.transform import fresh_name, replace_symbols, subterms, symbols_of
 from quorate.models.relational import Derived, Named, RelationalModel, TraceQuery, TraceStep, Transition, Update
 from quorate.models.source import Source, Span
 
@@ -34,11 +39,11 @@ _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class PyvSyntax(Syntax):
-    """mypyvy's spellings, with legal names for symbols and variables."""
+    """mypyvy's spellings, with legal names for symbols, sorts and variables."""
 
     names: dict[Symbol, str] = field(default_factory=dict)
     sorts: dict[Sort, str] = field(default_factory=dict)
-    taken: frozenset[str] = frozenset()
+    variables: dict[str, str] = field(default_factory=dict)
 
     def symbol(self, symbol: Symbol) -> str:
         return self.names[symbol.at(0)] + "'" * symbol.primes
@@ -47,10 +52,7 @@ class PyvSyntax(Syntax):
         return self.sorts.get(sort, sort.name)
 
     def variable(self, variable: Var) -> str:
-        name = _legal(variable.name)
-        while name in self.taken:
-            name += "_"
-        return name
+        return self.variables[variable.name]
 
 
 def _legal(name: str) -> str:
@@ -74,18 +76,28 @@ class _Printer:
             name = fresh_name(_legal(sort.name), sorts.__contains__)
             sorts[name] = sort
             self.sorts[sort] = name
-        names: dict[str, Symbol] = {}
+        self.taken: set[str] = set()
         elements = [Symbol(name, (), sort) for sort in model.sorts for name in sort.elements]
-        for symbol in (*model.symbols, *elements):
-            name = fresh_name(_legal(symbol.name), names.__contains__)
-            names.setdefault(name, symbol)
-        self.names = {symbol: name for name, symbol in names.items()}
         labels = [item.name for item in (*model.axioms, *model.initial, *model.properties)]
-        labels += [item.name for item in model.theorems] + [item.name for item in model.transitions]
-        taken = {*names, *map(_legal, labels)}
+        labels += [item.name for item in model.theorems]
+        variables = sorted(_variable_names(model), key=lambda name: (_legal(name) != name, name))
+        self.names = {symbol: self.unused(symbol.name) for symbol in dict.fromkeys((*model.symbols, *elements))}
+        self.transitions = {item.name: self.unused(item.name) for item in model.transitions}
+        self.labels = {label: self.unused(label) for label in labels}
         self.syntax = PyvSyntax(
-            "!", "!=", "if {0} then {1} else {2}", names=self.names, sorts=self.sorts, taken=frozenset(taken)
+            "!",
+            "!=",
+            "if {0} then {1} else {2}",
+            names=self.names,
+            sorts=self.sorts,
+            variables={name: self.unused(name) for name in variables},
         )
+
+    def unused(self, name: str) -> str:
+        """The name as mypyvy can write it, given out once: all names but those of sorts share one space."""
+        name = fresh_name(_legal(name), self.taken.__contains__)
+        self.taken.add(name)
+        return name
 
     def refuse(self, message: str, span: Span | None) -> LanguageError:
         place = span or Span(self.model.source or Source(self.model.name, ""), 0, 0)
@@ -102,9 +114,7 @@ class _Printer:
                 lines += [
                     f"immutable constant {self.names[Symbol(e, (), sort)]}: {self.sorts[sort]}" for e in sort.elements
                 ]
-        derived = model.derived_symbols
-        lines += [self.declaration(symbol) for symbol in model.symbols if symbol not in derived]
-        lines += [self.derived(item) for item in model.derived]
+        lines += self.declarations()
         for sort in model.sorts:
             if sort.elements:
                 lines.append(f"axiom {self.show(_enumeration(sort))}")
@@ -114,9 +124,23 @@ class _Printer:
         lines += [self.named("safety", item) for item in model.safety]
         lines += [self.named("invariant", item) for item in model.invariants]
         kinds = {0: "zerostate", 1: "onestate", 2: "twostate"}
-        lines += [f"{kinds[t.states]} theorem [{_legal(t.name)}] {self.show(t.formula)}" for t in model.theorems]
+        lines += [f"{kinds[t.states]} theorem [{self.labels[t.name]}] {self.show(t.formula)}" for t in model.theorems]
         lines += [self.trace(query) for query in model.traces]
         return "\n".join(lines) + "\n"
+
+    def declarations(self) -> list[str]:
+        """The symbols in their order, but a derived relation after what it is derived from."""
+        derived = {item.symbol: item for item in self.model.derived}
+        waiting = list(self.model.symbols)
+        lines = []
+        while waiting:
+            ready = next((s for s in waiting if s not in derived or self.is_ready(derived[s], waiting)), waiting[0])
+            waiting.remove(ready)
+            lines.append(self.derived(derived[ready]) if ready in derived else self.declaration(ready))
+        return lines
+
+    def is_ready(self, item: Derived, waiting: list[Symbol]) -> bool:
+        return symbols_of(item.formula).isdisjoint(symbol for symbol in waiting if symbol is not item.symbol)
 
     def declaration(self, symbol: Symbol) -> str:
         if any(sort is BOOL or sort.name == "int" for sort in symbol.arguments):
@@ -138,42 +162,36 @@ class _Printer:
         return f"derived relation {self.names[item.symbol]}{arguments}: {self.show(item.formula)}"
 
     def named(self, word: str, item: Named) -> str:
-        return f"{word} [{_legal(item.name)}] {self.show(item.formula)}"
+        return f"{word} [{self.labels[item.name]}] {self.show(item.formula)}"
 
     def transition(self, item: Transition) -> str:
-        new_value = self.new_values(item)
+        owners = self.owners(item)
+        new_value = {choice: (u.variables, u.symbol.at(1)(*u.variables)) for choice, u in owners.items()}
         guard = replace_symbols(item.guard, new_value)
-        parts = [self.operand(guard)] if guard is not conj() or not item.updates else []
+        formulas = [] if guard is TRUE and item.updates else [guard]
         for update in item.updates:
-            if self.assigned_choice(item, update) is None:
+            if update not in owners.values():
                 value = replace_symbols(update.value, new_value)
-                parts.append(
-                    self.operand(forall(update.variables, equal(update.symbol.at(1)(*update.variables), value)))
-                )
+                formulas.append(forall(update.variables, equal(update.symbol.at(1)(*update.variables), value)))
+        mentioned = symbols_of(*formulas)
+        for update in owners.values():
+            if update.symbol.at(1) not in mentioned:
+                formulas.append(_anything(update))
+        parts = [f"({self.show(formula)})" for formula in formulas]
         parameters = ", ".join(f"{self.syntax.variable(p)}: {self.sorts[p.sort]}" for p in item.parameters)
-        head = f"transition {_legal(item.name)}({parameters})"
-        body = "\n  & ".join(parts) or "true"
+        head = f"transition {self.transitions[item.name]}({parameters})"
+        body = "\n  & ".join(parts)
         if not item.updates:
             return f"{head}\n  = {body}"
         return f"{head}\n  modifies {', '.join(self.names[u.symbol] for u in item.updates)}\n  {body}"
 
-    def operand(self, formula: Term) -> str:
-        return f"({self.show(formula)})"
-
-    def assigned_choice(self, item: Transition, update: Update) -> Symbol | None:
-        """The choice that the update makes the symbol's new value, if it does nothing else."""
-        match update.value:
-            case Apply(symbol, args) if symbol in item.choices and args == update.variables:
-                return symbol
-        return None
-
-    def new_values(self, item: Transition) -> dict[Symbol, tuple[tuple[Var, ...], Term]]:
-        """What each choice is written as: the new value of the symbol that it is assigned to."""
-        found: dict[Symbol, tuple[tuple[Var, ...], Term]] = {}
+    def owners(self, item: Transition) -> dict[Symbol, Update]:
+        """For each choice the update that makes it a symbol's new value, which is how it is written."""
+        found: dict[Symbol, Update] = {}
         for update in item.updates:
-            choice = self.assigned_choice(item, update)
-            if choice is not None and choice not in found:
-                found[choice] = (update.variables, update.symbol.at(1)(*update.variables))
+            match update.value:
+                case Apply(symbol, args) if symbol in item.choices and args == update.variables:
+                    found.setdefault(symbol, update)
         for choice in item.choices:
             if choice not in found:
                 raise self.refuse(f"{item.name} chooses {choice.name}, which is no symbol's new value", item.span)
@@ -194,8 +212,32 @@ class _Printer:
         calls = []
         for name, arguments in step.calls:
             listed = ", ".join("*" if argument is None else self.show(argument) for argument in arguments)
-            calls.append(f"{_legal(name)}({listed})" if arguments else _legal(name))
+            calls.append(f"{self.transitions[name]}({listed})" if arguments else self.transitions[name])
         return " | ".join(calls)
+
+
+def _anything(update: Update) -> Term:
+    """A trivial formula that mentions the new value of a symbol, as mypyvy requires of every modified one."""
+    new = update.symbol.at(1)(*update.variables)
+    fact = Iff(new, new) if new.sort is BOOL else Equal(new, new)
+    return Forall(update.variables, fact) if update.variables else fact
+
+
+def _variable_names(model: RelationalModel) -> set[str]:
+    """The names of all variables in the model, bound ones and parameters."""
+    terms = [item.formula for item in (*model.axioms, *model.initial, *model.properties)]
+    terms += [item.formula for item in model.theorems] + [item.formula for item in model.derived]
+    terms += [item.guard for item in model.transitions]
+    terms += [update.formula() for item in model.transitions for update in item.updates]
+    terms += [step.assertion for query in model.traces for step in query.steps if step.assertion is not None]
+    for query in model.traces:
+        for step in query.steps:
+            terms += [value for _, arguments in step.calls for value in arguments if value is not None]
+    variables = {term for term in subterms(*terms) if isinstance(term, Var)}
+    variables.update(v for term in subterms(*terms) if isinstance(term, Quantified) for v in term.variables)
+    variables.update(v for item in model.transitions for v in item.parameters)
+    variables.update(v for item in model.transitions for update in item.updates for v in update.variables)
+    return {variable.name for variable in variables} | {"X"}
 
 
 def _enumeration(sort: Sort) -> Term:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from quorate.lang.elaborate import replaced
 from quorate.logic.terms import (
     FALSE,
     TRUE,
@@ -32,10 +33,10 @@ from quorate.logic.terms import (
 )
 from quorate.logic.transform import (
     conjuncts,
+    fresh_variables,
     is_one_state,
     prime,
     rename_symbols,
-    replace_symbols,
     substitute,
     symbols_of,
 )
@@ -59,29 +60,48 @@ def to_transition(
     derived: Iterable[Derived],
     span: Span | None,
 ) -> Transition:
-    """The guarded transition that a two-state formula describes, given the symbols it may change."""
+    """The guarded transition that a two-state formula describes, given the symbols it may change.
+
+    Raises `TooLarge` if that would be too large to work with.
+    """
     modified = tuple(modified)
-    constraints = conjuncts(_inline_new_derived(body, derived))
-    updates: list[Update] = []
-    while found := _extract(constraints, [s for s in modified if s not in {u.symbol for u in updates}]):
-        new_updates, rest = found
-        updates += new_updates
-        fixed = {update.symbol.at(1): (update.variables, update.value) for update in new_updates}
-        constraints = [part for item in rest for part in conjuncts(replace_symbols(item, fixed))]
-    guard = conj(*constraints)
-    settled = {update.symbol for update in updates}
-    choices = []
-    for symbol in modified:
-        if symbol not in settled:
-            choice = choice_for(symbol)
-            choices.append(choice)
+    body = _inline_new_derived(body, derived)
+    framed = {symbol for symbol in symbols_of(body) if symbol.primes and symbol.at(0) not in modified}
+    constraints = conjuncts(rename_symbols(body, lambda symbol: symbol.at(0) if symbol in framed else symbol))
+    updates: dict[Symbol, Update] = {}
+    choices: set[Symbol] = set()
+    while pending := [symbol for symbol in modified if symbol not in updates]:
+        found = _extract(constraints, pending)
+        if found is not None:
+            new_updates, rest = found
+            updates |= {update.symbol: update for update in new_updates}
+            fixed = {update.symbol.at(1): (update.variables, update.value) for update in new_updates}
+            constraints = [part for item in rest for part in conjuncts(replaced(item, fixed))]
+        else:
+            symbol = next((s for s in pending if not _depends(s, pending, constraints)), pending[0])
+            choices.add(symbol)
             variables = tuple(Var(f"X{i}", sort) for i, sort in enumerate(symbol.arguments))
-            updates.append(Update(symbol, variables, choice(*variables)))
-    stand_in = {symbol.at(1): choice_for(symbol) for symbol in modified}
-    guard = rename_symbols(guard, lambda symbol: stand_in.get(symbol, symbol))
-    order = {symbol: i for i, symbol in enumerate(modified)}
-    updates.sort(key=lambda update: order[update.symbol])
-    return Transition(name, tuple(parameters), tuple(choices), guard, tuple(updates), span)
+            updates[symbol] = Update(symbol, variables, choice_for(symbol)(*variables))
+            constraints = _choose([symbol], constraints)
+    return Transition(
+        name,
+        tuple(parameters),
+        tuple(choice_for(symbol) for symbol in modified if symbol in choices),
+        conj(*constraints),
+        tuple(updates[symbol] for symbol in modified),
+        span,
+    )
+
+
+def _choose(symbols: list[Symbol], constraints: list[Term]) -> list[Term]:
+    """The constraints with choices for the new values of the symbols."""
+    stand_in = {symbol.at(1): choice_for(symbol) for symbol in symbols}
+    return [rename_symbols(part, lambda symbol: stand_in.get(symbol, symbol)) for part in constraints]
+
+
+def _depends(symbol: Symbol, pending: list[Symbol], constraints: list[Term]) -> bool:
+    """Would the new value of the symbol be fixed if those of the other pending ones were known?"""
+    return _extract(_choose([other for other in pending if other is not symbol], constraints), [symbol]) is not None
 
 
 def _extract(constraints: list[Term], wanted: list[Symbol]) -> tuple[list[Update], list[Term]] | None:
@@ -110,7 +130,7 @@ def _inline_new_derived(body: Term, derived: Iterable[Derived]) -> Term:
     for item in reversed(tuple(derived)):
         if item.definition is not None and item.symbol.at(1) in symbols_of(body):
             variables, value = item.definition
-            body = replace_symbols(body, {item.symbol.at(1): (variables, prime(value))})
+            body = replaced(body, {item.symbol.at(1): (variables, prime(value))})
     return body
 
 
@@ -200,7 +220,9 @@ def _complete(partials: list[Partial]) -> tuple[Update, list[Term]] | None:
     """An update if the partial values cover all arguments, with what has to hold where they overlap."""
     if not partials:
         return None
-    symbol, variables = partials[0][0], partials[0][1]
+    symbol = partials[0][0]
+    outside = {v for _, places, condition, value in partials for v in (condition.free | value.free).difference(places)}
+    variables = tuple(fresh_variables(partials[0][1], outside))
     aligned = [
         (substitute(condition, renaming), substitute(value, renaming))
         for _, places, condition, value in partials
@@ -209,16 +231,14 @@ def _complete(partials: list[Partial]) -> tuple[Update, list[Term]] | None:
     for i, (condition, value) in enumerate(aligned):
         if condition is TRUE:
             return Update(symbol, variables, value), _leftover(partials[:i] + partials[i + 1 :])
+    places = {condition: i for i, (condition, _) in reversed(list(enumerate(aligned)))}
     for i, (condition, value) in enumerate(aligned):
-        for j, (other, alternative) in enumerate(aligned):
-            if i != j and _complementary(condition, other):
-                rest = [partial for k, partial in enumerate(partials) if k not in (i, j)]
-                return Update(symbol, variables, ite(other, alternative, value)), _leftover(rest)
+        j = places.get(neg(condition))
+        if j is not None:
+            other, alternative = aligned[j]
+            rest = [partial for k, partial in enumerate(partials) if k not in (i, j)]
+            return Update(symbol, variables, ite(other, alternative, value)), _leftover(rest)
     return None
-
-
-def _complementary(condition: Term, other: Term) -> bool:
-    return condition is neg(other) or neg(condition) is other
 
 
 def _leftover(partials: list[Partial]) -> list[Term]:

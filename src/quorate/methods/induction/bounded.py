@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from quorate.engines.smt.session import Goal, Group, Limits, solve
 from quorate.engines.smt.workers import guarded
 from quorate.logic.structures import EvaluationError
-from quorate.logic.terms import TRUE, Sort, conj, neg
+from quorate.logic.terms import TRUE, Sort, Term, conj, neg
 from quorate.methods.induction.unroll import FiniteRun, Move, Option, Plan, any_move, symbolic_run
 from quorate.models.relational import Named, RelationalModel, TraceQuery
 from quorate.proof.traces import Trace, replay
@@ -188,13 +189,15 @@ def plan_of(model: RelationalModel, query: TraceQuery) -> Plan:
     """A trace query as a plan.  A query that does not begin with an assertion starts in an initial state."""
     initial = not query.steps or query.steps[0].assertion is None
     moves: list[Move] = []
-    required = []
+    required: list[tuple[int, Term]] = []
     for step in query.steps:
-        if step.any_transition:
+        if step.initial:
+            required += [(len(moves), item.formula) for item in model.initial]
+        elif step.any_transition:
             moves.append(Move(any_move(model).options, stutter=True))
         elif step.assertion is not None:
             required.append((len(moves), step.assertion))
-        elif not step.initial:
+        else:
             moves.append(Move(tuple(Option(model.transition(name), arguments) for name, arguments in step.calls)))
     return Plan(initial, tuple(moves), tuple(required))
 
@@ -204,28 +207,36 @@ def find_run(
 ) -> tuple[str, Trace | None, str]:
     """Is there a run of this shape?  Answers `sat` with the run, `unsat`, or `unknown` with the reason."""
     candidates = [sizes] if sizes is not None else [uniform_sizes(model, n) for n in range(1, LARGEST_UNIFORM_SIZE + 2)]
+    none = False
     for candidate in candidates:
-        trace = guarded(
+        found = guarded(
             _finite_run, model, plan, candidate, limits.seed, min(limits.timeout, 20.0),
             timeout=min(limits.timeout, 20.0) + 1, memory_mb=limits.memory_mb,
         )  # fmt: skip
-        if trace is not None:
-            replay(model, trace)
-            return "sat", trace, ""
+        if isinstance(found, Trace):
+            replay(model, found)
+            return "sat", found, ""
+        none = found is False
     if sizes is not None:
-        return "unsat", None, ""
+        return ("unsat", None, "") if none else ("unknown", None, "the search did not finish within its limits")
     run = symbolic_run(model, plan)
     [(_, _, answer)] = solve([Group(run.hypotheses, (Goal("a run of this shape", TRUE),), run.symbols)], limits)
     if answer.status == "sat" and answer.structure is not None:
-        found = run.trace(model, answer.structure, "run", None)
-        replay(model, found)
-        return "sat", found, ""
+        trace = run.trace(model, answer.structure, _kind(plan), None)
+        replay(model, trace)
+        return "sat", trace, ""
     return answer.status, None, answer.reason
+
+
+def _kind(plan: Plan) -> str:
+    """A run that need not start in an initial state is shown as what it is: nobody says that it can be reached."""
+    return "run" if plan.initial else "cti"
 
 
 def _finite_run(
     model: RelationalModel, plan: Plan, sizes: Mapping[Sort, int], seed: int, timeout: float
-) -> Trace | None:
+) -> Trace | Literal[False] | None:
+    """A run of this shape, False if there is none at these sizes, None if the search did not finish."""
     try:
         run = FiniteRun(model, sizes, plan.initial, seed)
         for state in range(len(plan.moves) + 1):
@@ -234,7 +245,8 @@ def _finite_run(
             for at, formula in plan.required:
                 if at == state:
                     run.circuit.require(run.holds(formula))
-        return run.trace("run", None) if run.solve((), timeout) else None
+        answer = run.solve((), timeout)
+        return run.trace(_kind(plan), None) if answer else None if answer is None else False
     except EvaluationError:
         return None
 

@@ -19,7 +19,7 @@ from quorate.methods.induction.bounded import finite_search, uniform_sizes
 from quorate.methods.induction.counterexamples import smallest
 from quorate.methods.induction.obligations import Obligation, group, is_trivial, step_of
 from quorate.models.relational import Named, RelationalModel
-from quorate.models.semantics import successor
+from quorate.models.semantics import state_of, successor
 from quorate.proof.certificates import Certificate, certify
 from quorate.proof.traces import Trace, replay
 from quorate.proof.verdicts import Result, Verdict
@@ -32,7 +32,7 @@ class Search:
     """How hard to look for small counterexamples and real violations."""
 
     depth: int = 12
-    seconds: float = 3.0
+    seconds: float = 2.0
     """Wall-clock seconds for each attempt."""
 
 
@@ -156,7 +156,7 @@ def _evidence(
 
 
 def _from_structure(model: RelationalModel, obligation: Obligation, structure: Structure) -> Trace:
-    state = Structure(structure.sizes, {symbol: structure.tables[symbol] for symbol in model.symbols})
+    state = state_of(model, structure)
     if obligation.transition is None:
         return Trace("run", (state,), (), obligation.claim.name)
     step = step_of(obligation.transition, structure)

@@ -14,7 +14,7 @@ from quorate.logic.structures import Structure, Table, Value
 from quorate.logic.terms import BOOL, Sort, Symbol, Term, conj, disj, equal, implies
 from quorate.logic.transform import prime, rename_symbols, substitute
 from quorate.models.relational import Named, RelationalModel, Transition
-from quorate.models.semantics import Step, successor
+from quorate.models.semantics import Step, state_of, successor
 from quorate.proof.traces import Trace
 
 
@@ -181,8 +181,7 @@ class SymbolicRun:
 
     def trace(self, model: RelationalModel, structure: Structure, kind: str, violated: str | None) -> Trace:
         """The run in a structure that satisfies the hypotheses."""
-        tables = {symbol: structure.tables[symbol] for symbol in model.symbols}
-        current = Structure(structure.sizes, tables)
+        current = state_of(model, structure)
         reached = [current]
         steps: list[Step] = []
         for number, options in enumerate(self.selectors):
