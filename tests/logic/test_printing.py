@@ -142,7 +142,9 @@ def test_the_plain_text_is_read_back_with_the_same_meaning(data):
     assert structure.holds(model.initial[0].formula) == structure.holds(formula)
 
 
-@given(st.recursive(st.integers(-3, 3).map(Number), lambda inner: st.builds(Arith, st.sampled_from("+-*"), inner, inner)))
+@given(
+    st.recursive(st.integers(-3, 3).map(Number), lambda inner: st.builds(Arith, st.sampled_from("+-*"), inner, inner))
+)
 def test_arithmetic_text_is_read_back_with_the_same_value(term):
     clock = Symbol("clock", (), INT, mutable=True)
     text = f"mutable constant clock: int\ninit clock = {show(term)}\n"

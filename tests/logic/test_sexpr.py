@@ -37,7 +37,10 @@ def test_the_notation():
     formula = Forall((X, Y), Implies(And((MARKED(X), MARKED(Y))), Equal(X, Y)))
     assert write(formula) == "(forall ((X node) (Y node)) (-> (and (marked X) (marked Y)) (= X Y)))"
     assert write(Not(Iff(RAISED(), Or(())))) == "(not (<-> raised false))"
-    assert write(Exists((X,), Equal(If(RAISED(), X, FIRST()), LAST()))) == "(exists ((X node)) (= (ite raised X first) last))"
+    assert (
+        write(Exists((X,), Equal(If(RAISED(), X, FIRST()), LAST())))
+        == "(exists ((X node)) (= (ite raised X first) last))"
+    )
     assert write(And(())) == "true" and write(And((RAISED(),))) == "(and raised)"
 
 
@@ -45,7 +48,10 @@ def test_integers():
     clock = Symbol("clock", (), INT, mutable=True)
     for formula in (
         Arith("<", Arith("-", clock(), Number(2)), Number(-3)),
-        Forall((Var("I", INT),), Implies(Arith(">=", Var("I", INT), clock()), Equal(Arith("*", clock(), Number(0)), clock()))),
+        Forall(
+            (Var("I", INT),),
+            Implies(Arith(">=", Var("I", INT), clock()), Equal(Arith("*", clock(), Number(0)), clock())),
+        ),
     ):
         assert back(formula, clock) is formula
 

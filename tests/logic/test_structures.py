@@ -136,7 +136,10 @@ def two_nodes(**given):
     tables = {}
     for symbol in (MARKED, EDGE, AGREES, NEXT, FIRST, HUE):
         default = False if symbol.sort is BOOL else 0
-        tables[symbol] = {**dict.fromkeys(argument_tuples(symbol.arguments, sizes), default), **given.get(symbol.name, {})}
+        tables[symbol] = {
+            **dict.fromkeys(argument_tuples(symbol.arguments, sizes), default),
+            **given.get(symbol.name, {}),
+        }
     return Structure(sizes, tables)
 
 

@@ -67,7 +67,8 @@ from strategies import (
     terms,
 )
 
-X_1 = Var("X_1", NODE)
+X_1, X_2, X_1_1 = Var("X_1", NODE), Var("X_2", NODE), Var("X_1_1", NODE)
+VALUE_X, VALUE_1 = Var("X", VALUE), Var("X_1", VALUE)
 
 
 # -- walking ---------------------------------------------------------------------------------------------------------
@@ -109,7 +110,7 @@ def test_renaming_symbols_keeps_the_shape():
 def test_fresh_names_take_the_smallest_number():
     assert fresh_name("X", {"Y"}.__contains__) == "X"
     assert fresh_name("X", {"X", "X_1", "X_3"}.__contains__) == "X_2"
-    assert fresh_variables([X, X, V], [X_1]) == [X, Var("X_2", NODE), V]
+    assert fresh_variables([X, X, V], [X_1]) == [X, X_2, V]
 
 
 # -- substitution ----------------------------------------------------------------------------------------------------
@@ -123,14 +124,22 @@ def test_fresh_names_take_the_smallest_number():
         (Forall((X,), EDGE(X, Y)), {Y: FIRST()}, Forall((X,), EDGE(X, FIRST()))),
         (Forall((X,), EDGE(X, Y)), {Y: X}, Forall((X_1,), EDGE(X_1, X))),
         (Forall((X,), EDGE(X, Y)), {Y: NEXT(X)}, Forall((X_1,), EDGE(X_1, NEXT(X)))),
-        (Exists((X,), And((EDGE(X, Y), EDGE(X_1, X)))), {Y: X}, Exists((Var("X_2", NODE),), And((EDGE(Var("X_2", NODE), X), EDGE(X_1, Var("X_2", NODE)))))),
-        (Forall((X,), Forall((X_1,), And((EDGE(X, X_1), MARKED(Y))))), {Y: X}, Forall((X_1,), Forall((Var("X_1_1", NODE),), And((EDGE(X_1, Var("X_1_1", NODE)), MARKED(X)))))),
-        (Forall((Var("X", VALUE),), And((STORED(Y, Var("X", VALUE)), MARKED(Y)))), {Y: X}, Forall((Var("X_1", VALUE),), And((STORED(X, Var("X_1", VALUE)), MARKED(X))))),
+        (Exists((X,), And((EDGE(X, Y), EDGE(X_1, X)))), {Y: X}, Exists((X_2,), And((EDGE(X_2, X), EDGE(X_1, X_2))))),
+        (
+            Forall((X,), Forall((X_1,), And((EDGE(X, X_1), MARKED(Y))))),
+            {Y: X},
+            Forall((X_1,), Forall((X_1_1,), And((EDGE(X_1, X_1_1), MARKED(X))))),
+        ),
+        (
+            Forall((VALUE_X,), And((STORED(Y, VALUE_X), MARKED(Y)))),
+            {Y: X},
+            Forall((VALUE_1,), And((STORED(X, VALUE_1), MARKED(X)))),
+        ),
         (Forall((X,), MARKED(X)), {Y: X}, Forall((X,), MARKED(X))),
         (And((MARKED(X), Forall((X,), MARKED(X)))), {X: Y}, And((MARKED(Y), Forall((X,), MARKED(X))))),
         (AGREES(B, X), {B: Forall((X,), MARKED(X))}, AGREES(Forall((X,), MARKED(X)), X)),
     ],
-)  # fmt: skip
+)
 def test_substitution_by_hand(term, values, expected):
     assert substitute(term, values) is expected
 
@@ -272,7 +281,9 @@ def test_skolem_constants_exist_exactly_where_the_formula_holds(data):
         values = domain(rest[0].sort, structure.sizes)
         return any(witnessed(rest[1:], {**tables, rest[0]: {(): value}}) for value in values)
 
-    assert witnessed(constants[:4], {**structure.tables, **{c: {(): 0} for c in constants[4:]}}) <= structure.holds(formula)
+    assert witnessed(constants[:4], {**structure.tables, **{c: {(): 0} for c in constants[4:]}}) <= structure.holds(
+        formula
+    )
     if len(constants) <= 4:
         assert witnessed(constants, dict(structure.tables)) == structure.holds(formula)
 
@@ -283,9 +294,17 @@ def test_skolem_constants_by_hand():
     assert skolem_constants(Not(Forall((X,), MARKED(X))), lambda name: False) == ([sk], Not(MARKED(sk())))
     below = Forall((X,), Exists((Y,), EDGE(X, Y)))
     assert skolem_constants(below, lambda name: False) == ([], below)
-    either = Or((Exists((X,), MARKED(X)), RAISED()))
-    assert skolem_constants(either, lambda name: False) == ([], either)
-    constants, result = skolem_constants(And((Exists((X,), MARKED(X)), Exists((X,), Equal(NEXT(X), X)))), {"X"}.__contains__)
+    for stays in (
+        Or((Exists((X,), MARKED(X)), RAISED())),
+        Or((Forall((X,), MARKED(X)), RAISED())),
+        Not(And((Exists((X,), MARKED(X)), Forall((X,), MARKED(X))))),
+        Implies(Forall((X,), MARKED(X)), Exists((X,), MARKED(X))),
+        Iff(RAISED(), Exists((X,), MARKED(X))),
+    ):
+        assert skolem_constants(stays, lambda name: False) == ([], stays)
+    constants, result = skolem_constants(
+        And((Exists((X,), MARKED(X)), Exists((X,), Equal(NEXT(X), X)))), {"X"}.__contains__
+    )
     one, two = constants
     assert (one.name, two.name) == ("X_1", "X_2")
     assert result is And((MARKED(one()), Equal(NEXT(two()), two())))

@@ -142,7 +142,7 @@ def test_what_has_no_document(trace: Trace, problem: str) -> None:
 
 
 def test_tables_over_integers_have_no_document() -> None:
-    model = pyv("mutable relation seen(int)")
+    model = replace(pyv("mutable relation seen"), symbols=(Symbol("seen", (INT,), BOOL, True),))
     trace = Trace("run", (Structure({}, {model.symbols[0]: {}}),), ())
     with pytest.raises(TraceFormatError, match="seen takes integers, so it has no finite table"):
         to_itf(model, trace)

@@ -52,7 +52,8 @@ def _excerpt(span: Span) -> list[str]:
         marked, width = (marked[:40], 40) if width > 40 else (marked, width)
         after = after[:40] + "…"
     blank = "".join("\t" if character == "\t" else " " for character in before)
-    return [f"{number:>5} | {before}{marked}{after}".rstrip(), f"{'':>5} | {blank}{'^' * width}"]
+    gutter = f"{number:>5}"
+    return [f"{gutter} | {before}{marked}{after}".rstrip(), f"{' ' * len(gutter)} | {blank}{'^' * width}"]
 
 
 class LanguageError(Exception):
@@ -100,7 +101,11 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         " After an error reading goes on at the next declaration, so later errors are real ones.",
     ),
     "Q0102": ("unknown character", "The character does not occur in this language outside comments."),
-    "Q0103": ("nested too deeply", "Expressions may be nested up to 100 levels. Name a part of it in a definition."),
+    "Q0103": (
+        "nested too deeply",
+        "Expressions may be nested up to 200 levels, counting operators, parentheses and lists of arguments, and up to 96 levels"
+        " of operators once definitions are expanded.",
+    ),
     "Q0104": (
         "construct outside the supported subset",
         "The construct belongs to the language but Quorate does not read it. docs/supported-subset.md lists what is read.",

@@ -46,11 +46,11 @@ from quorate.logic.terms import (
     ite,
     neg,
 )
-from quorate.logic.transform import Lambda, prime, replace_symbols, substitute
+from quorate.logic.transform import Lambda, prime, replace_symbols, simplify, substitute
 from quorate.models.source import Span
 
-MAX_TERM_DEPTH = 120
-"""How deep a term may be once definitions are expanded; see `reader.MAX_DEPTH`."""
+MAX_TERM_DEPTH = 96
+"""How deep a term may be once definitions are expanded: every level takes at most two levels of text to print."""
 
 MAX_TERM_SIZE = 100_000
 """How large a term may be, counting shared parts as often as they occur."""
@@ -158,18 +158,28 @@ class Elaborator:
         self.implicit = implicit
         self.states = states
         self.now = now
-        self.locals: list[Local] = []
+        self.locals = []
         self.closure: dict[str, Local] = {}
         self.bound: dict[int, list[Local]] = {}
         self.kinds: dict[int, Kind] = {}
         self.failed = False
+
+    @property
+    def locals(self) -> list[Local]:
+        """The variables in scope, inner ones last."""
+        return self._locals
+
+    @locals.setter
+    def locals(self, locals: list[Local]) -> None:
+        self._locals = locals
+        self.visible = {local.name: local for local in locals}
 
     # -- entry points ----------------------------------------------------------------------------------------------
 
     def parameters(self, binders: Iterable[Binder]) -> list[Local]:
         """Bring parameters into scope for the rest of this declaration."""
         made = self.group(binders)
-        self.locals.extend(made)
+        self.locals = [*self.locals, *made]
         return made
 
     def formula(self, expression: Expression) -> Term:
@@ -196,10 +206,13 @@ class Elaborator:
     def limited(self, term: Term, span: Span) -> Term:
         """The term, unless it is too large or too deep to work with.  Raises `Failed`."""
         size, depth = measure(term, self.scope.measures)
-        if size > MAX_TERM_SIZE or depth > MAX_TERM_DEPTH:
+        if size > MAX_TERM_SIZE:
             self.error("Q0222", "this is too large once definitions are expanded", span)
-            raise Failed
-        return term
+        elif depth > MAX_TERM_DEPTH:
+            self.error("Q0103", f"nested more than {MAX_TERM_DEPTH} levels deep once definitions are expanded", span)
+        else:
+            return term
+        raise Failed
 
     def settle(self) -> None:
         """Report variables whose sort nothing determines."""
@@ -224,8 +237,8 @@ class Elaborator:
 
     def expect(self, actual: Kind, wanted: Kind, span: Span) -> None:
         if not unify(actual, wanted):
-            code = "Q0212" if resolve(wanted) is BOOL else "Q0203"
-            self.error(code, f"this has sort {resolve(actual)}, but {resolve(wanted)} is needed here", span)
+            code, what = ("Q0212", "a formula") if resolve(wanted) is BOOL else ("Q0203", f"{resolve(wanted)}")
+            self.error(code, f"this has sort {resolve(actual)}, but {what} is needed here", span)
 
     def local(self, binder: Binder) -> Local:
         kind = Hole() if binder.sort is None else self.sort_named(binder.sort, binder.span)
@@ -244,15 +257,19 @@ class Elaborator:
 
     @contextmanager
     def binding(self, locals: Sequence[Local]) -> Iterator[None]:
-        self.locals.extend(locals)
+        hidden = {local.name: self.visible.get(local.name) for local in locals}
+        self._locals.extend(locals)
+        self.visible.update((local.name, local) for local in locals)
         yield
-        del self.locals[len(self.locals) - len(locals) :]
+        del self._locals[len(self._locals) - len(locals) :]
+        for name, local in hidden.items():
+            if local is None:
+                del self.visible[name]
+            else:
+                self.visible[name] = local
 
     def lookup(self, name: str) -> Local | None:
-        for local in reversed(self.locals):
-            if local.name == name:
-                return local
-        return self.closure.get(name)
+        return self.visible.get(name) or self.closure.get(name)
 
     def infer(self, expression: Expression) -> Kind:
         match expression:
@@ -291,10 +308,16 @@ class Elaborator:
                 return kind
         raise TypeError(f"unknown expression {expression!r}")
 
+    @property
+    def inside(self) -> bool:
+        """Is the state in which symbols are read now one that the declaration speaks of?"""
+        return 0 <= self.now < max(self.states, 1)
+
     @contextmanager
     def shifted(self, by: int, span: Span | None = None) -> Iterator[None]:
+        was_inside = self.inside
         self.now += by
-        if span is not None and not 0 <= self.now < max(self.states, 1):
+        if span is not None and was_inside and not self.inside:
             self.error(
                 "Q0207", "the new value is not available here" if by > 0 else "there is no earlier state here", span
             )
@@ -318,7 +341,7 @@ class Elaborator:
             if expression.primes:
                 self.error("Q0207", f"`{name}` is a variable: it has no new value", span)
             if expression.arguments is not None:
-                self.error("Q0202", f"`{name}` is a variable and takes no arguments", span)
+                return self.error("Q0202", f"`{name}` is a variable and takes no arguments", span)
             return local.kind
         for argument in arguments:
             self.infer(argument)
@@ -336,7 +359,7 @@ class Elaborator:
                 self.error("Q0207", f"`{name}` never changes, so it has no new value", span)
         elif self.states == 0:
             self.error("Q0208", f"`{name}` is mutable and cannot be used here", span)
-        elif self.now + primes + states - 1 >= self.states:
+        elif self.inside and self.now + primes + states - 1 >= self.states:
             self.error("Q0207", f"the new value of `{name}` is not available here", span)
 
     def infer_application(self, expression: Reference, sorts: Sequence[Sort], result: Sort) -> Kind:
@@ -458,6 +481,13 @@ class Elaborator:
             self.error("Q0203", f"`{operator}` needs integers, but these have sort {sort}", expression.span)
             raise Failed
         return symbol(*terms)
+
+
+def normal(term: Term) -> Term:
+    """The term with all trivial parts folded, in the form in which it is printed and read back unchanged."""
+    while (simpler := simplify(term)) is not term:
+        term = simpler
+    return term
 
 
 def measure(term: Term, known: dict[Term, tuple[int, int]]) -> tuple[int, int]:

@@ -33,7 +33,8 @@ def expectations(source: Source, sink: Sink) -> tuple[Expectation, ...]:
             words.insert(0, "safety")
         target = words[0].strip("[]") if words else ""
         if len(words) != 2 or words[1] not in VERDICTS:
-            sink.warning("Q0216", "this expectation is not understood", span)
+            fix = f"write `safety` or the name of a property, then one of {', '.join(VERDICTS)}"
+            sink.warning("Q0216", "this expectation is not understood", span, fix=fix)
             continue
         found.append(Expectation(verb, target, words[1], span))
     return tuple(found)

@@ -14,8 +14,8 @@ from typing import NoReturn, TypeVar
 from quorate.lang.diagnostics import Sink
 from quorate.models.source import Source, Span
 
-MAX_DEPTH = 100
-"""How deep expressions may be nested: everything that walks over what was read may recurse without fear."""
+MAX_DEPTH = 200
+"""How deep expressions may be nested, so that all that walks over them can recurse.  A list of arguments counts twice."""
 
 MAX_DIGITS = 1000
 
@@ -163,6 +163,7 @@ class Parser:
         self.sink = sink
         self.index = 0
         self.depth = 0
+        self.height = 0
 
     # -- the cursor ------------------------------------------------------------------------------------------------
 
@@ -195,8 +196,15 @@ class Parser:
         token = self.token
         found = "the end of the file" if token.kind == "end" else f"`{token.text}`"
         text = f"{message}, found {found}" if code == "Q0101" else message
-        self.sink.error(code, text, token.span, fix=fix)
+        if not self.after_unknown():
+            self.sink.error(code, text, token.span, fix=fix)
         raise SyntaxProblem
+
+    def after_unknown(self) -> bool:
+        """Do unknown characters stand before this token?  They were reported, and explain why it does not fit."""
+        before = self.tokens[self.index - 1].span.end if self.index else 0
+        here = self.token.span.start
+        return any(code == "Q0102" and before <= start < here for start, code in self.sink.found)
 
     def since(self, start: Span) -> Span:
         """From `start` to the last token read."""
@@ -216,9 +224,13 @@ class Parser:
     # -- expressions -----------------------------------------------------------------------------------------------
 
     def expression(self, power: int = 0) -> Expression:
-        """An expression whose operators bind at least as strongly as `power`."""
-        start = self.depth
+        """An expression whose operators bind at least as strongly as `power`.
+
+        `depth` counts the expressions around this place, and `height` how deep what was read last goes.
+        """
+        start, around = self.depth, self.height
         self.deeper()
+        self.height = self.depth
         left = self.prefix()
         while True:
             operator = self.token.kind
@@ -230,7 +242,7 @@ class Parser:
                 left = left_or_none
                 continue
             left = self.infix(left, operator, powers)
-        self.depth = start
+        self.depth, self.height = start, max(around, self.height)
         return left
 
     def infix(self, left: Expression, operator: str, powers: tuple[int, int]) -> Expression:
@@ -241,8 +253,10 @@ class Parser:
                 operands.append(self.expression(powers[1]))
             return Operation(left.span.to(operands[-1].span), spelling, tuple(operands))
         self.advance()
-        self.deeper()
+        height, self.height = self.height, self.depth
         right = self.expression(powers[1])
+        self.height = max(height + 1, self.height)
+        self.check_depth(self.height)
         following = self.operators.binary.get(self.token.kind)
         if following is not None and following[0] == powers[0] and powers[1] > powers[0] + 1:
             self.fail(f"`{self.token.text}` cannot be chained", "add parentheses to say which comes first")
@@ -263,6 +277,10 @@ class Parser:
             self.expect(".", "after the quantified variables")
             body = self.expression()
             return Quantifier(start.to(body.span), universal, tuple(binders), body)
+        if self.accept("("):
+            inner = self.expression()
+            self.expect(")", "to close the parenthesis")
+            return inner
         return self.primary()
 
     def suffix(self, left: Expression, power: int) -> Expression | None:
@@ -272,10 +290,6 @@ class Parser:
     def primary(self) -> Expression:
         """An operand.  Subclasses extend it by their own forms and call this for the common ones."""
         start = self.token.span
-        if self.accept("("):
-            inner = self.expression()
-            self.expect(")", "to close the parenthesis")
-            return inner
         if self.at("true", "false"):
             return Literal(start, self.advance().kind == "true")
         if self.at("number"):
@@ -299,11 +313,18 @@ class Parser:
         """Expressions up to the closing parenthesis; the opening one has been read."""
         if self.accept(")"):
             return ()
-        items = self.separated(self.expression)
+        self.deeper()
+        items = [self.expression()]
+        while self.accept(","):
+            items.append(self.expression())
+        self.depth -= 1
         self.expect(")", "to close the arguments")
         return tuple(items)
 
     def deeper(self) -> None:
         self.depth += 1
-        if self.depth > MAX_DEPTH:
+        self.check_depth(self.depth)
+
+    def check_depth(self, depth: int) -> None:
+        if depth > MAX_DEPTH:
             self.fail(f"nested more than {MAX_DEPTH} levels deep", code="Q0103")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 from quorate.logic import sexpr
 from quorate.logic.terms import Term
 from quorate.models.relational import Named, RelationalModel
+from quorate.proof.files import write_atomically
 
 FORMAT = "quorate-certificate"
 VERSION = 1
@@ -115,19 +114,6 @@ def _list(value: Any) -> list[Any]:
 def save(path: str | Path, certificate: Certificate) -> None:
     """Write beside the target, then rename: no half-written file is left behind."""
     write_atomically(path, json.dumps(certificate.to_json(), indent=1) + "\n")
-
-
-def write_atomically(path: str | Path, text: str) -> None:
-    """Replace a file's contents in one step."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def load(path: str | Path) -> Certificate:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from quorate.lang.diagnostics import LanguageError, Sink
 from quorate.lang.elaborate import Elaborator, Failed, Hole, Macro, Scope
 from quorate.lang.ivy.signature import IvyElaborator, is_variable
-from quorate.lang.ivy.statements import LEXICON as IVY_LEXICON
 from quorate.lang.ivy.statements import StatementParser
+from quorate.lang.ivy.vocabulary import LEXICON as IVY_LEXICON
 from quorate.lang.pyv.grammar import LEXICON as PYV_LEXICON
 from quorate.lang.pyv.grammar import PyvParser
 from quorate.lang.reader import Expression, Parser, SyntaxProblem, tokenize

@@ -7,7 +7,6 @@ never changes is a parameter with a value in state 0 only.  What is read is only
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from quorate.logic.terms import BOOL, INT, Sort, Symbol
 from quorate.logic.transform import fresh_name
 from quorate.models.relational import RelationalModel
 from quorate.models.semantics import Step
+from quorate.proof.files import write_atomically
 from quorate.proof.naming import Names, element_names
 from quorate.proof.traces import Trace, find_property
 
@@ -363,13 +363,7 @@ def _same_names(where: str, found: set[str], known: Iterable[str]) -> None:
 
 def save(path: str | Path, document: Document) -> None:
     """Write a document to a file: all of it, or nothing."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(_layout(document, 3) + "\n", encoding="utf-8")
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_atomically(path, _layout(document, 3) + "\n")
 
 
 def _layout(value: Any, levels: int, margin: str = "") -> str:

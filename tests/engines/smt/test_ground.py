@@ -48,7 +48,9 @@ def satisfiable(clauses, assumed=()):
 
 def value_of(circuit, literal, inputs):
     """The only value that a literal can have under an assignment of the inputs."""
-    possible = [truth for truth in (True, False) if satisfiable(circuit.clauses, [*inputs, literal if truth else -literal])]
+    possible = [
+        truth for truth in (True, False) if satisfiable(circuit.clauses, [*inputs, literal if truth else -literal])
+    ]
     assert len(possible) == 1
     return possible[0]
 
@@ -62,10 +64,12 @@ def assignments(variables):
 
 shapes = st.recursive(
     st.integers(0, 3) | st.booleans(),
-    lambda inner: st.tuples(st.sampled_from(["and", "or"]), st.lists(inner, max_size=3))
-    | st.tuples(st.just("not"), inner)
-    | st.tuples(st.just("iff"), inner, inner)
-    | st.tuples(st.just("ite"), inner, inner, inner),
+    lambda inner: (
+        st.tuples(st.sampled_from(["and", "or"]), st.lists(inner, max_size=3))
+        | st.tuples(st.just("not"), inner)
+        | st.tuples(st.just("iff"), inner, inner)
+        | st.tuples(st.just("ite"), inner, inner, inner)
+    ),
     max_leaves=8,
 )
 """Small circuits over four inputs, as nested tuples."""

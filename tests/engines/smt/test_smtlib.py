@@ -87,7 +87,9 @@ def test_states_have_names_of_their_own():
     assert vocabulary.symbol(FIRST.at(1)) == vocabulary.symbol(FIRST)
 
 
-strange = st.text(max_size=4) | st.sampled_from(["marked", "and", "Bool", "a b", "|", "marked.1", "marked!2", ";", "'", "ä"])
+strange = st.text(max_size=4) | st.sampled_from(
+    ["marked", "and", "Bool", "a b", "|", "marked.1", "marked!2", ";", "'", "ä"]
+)
 
 
 @given(st.lists(st.tuples(strange, st.sampled_from([(), (NODE,), (VALUE,)])), unique=True, max_size=6))
@@ -112,7 +114,9 @@ def test_a_script_with_strange_names_is_read_by_z3():
 
 def test_constants_and_variables_of_one_name_are_different():
     constant = Symbol("X", (), NODE)
-    formula = And((Exists((X,), Not(MARKED(X))), Forall((X,), Implies(MARKED(X), MARKED(constant()))), MARKED(constant())))
+    formula = And(
+        (Exists((X,), Not(MARKED(X))), Forall((X,), Implies(MARKED(X), MARKED(constant()))), MARKED(constant()))
+    )
     assert check(Vocabulary().script([formula])) == "sat"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from quorate.lang.diagnostics import Diagnostic
-from quorate.logic.structures import Structure
+from quorate.logic.structures import Structure, Value
 from quorate.logic.terms import BOOL, Sort, Symbol
 from quorate.models.relational import RelationalModel, Transition
 from quorate.models.semantics import Step, successor
@@ -204,7 +204,7 @@ def test_an_action_on_a_concrete_state(read: Read) -> None:
     """)
     node = Sort("node")
     token, following = Symbol("token", (node,), BOOL, True), Symbol("next", (node,), node)
-    ring = {(0,): 1, (1,): 2, (2,): 0}
+    ring: dict[tuple[Value, ...], Value] = {(0,): 1, (1,): 2, (2,): 0}
     state = Structure({node: 3}, {token: {(0,): True, (1,): False, (2,): False}, following: ring})
     after = successor(model, state, Step("pass", {"n": 0}))
     assert isinstance(after, Structure)

@@ -68,6 +68,13 @@ def test_precedence_before_version_7(read: Read, text: str, meaning: str) -> Non
     assert axiom(read, text, "1.6") == meaning
 
 
+def test_the_dot_after_quantified_variables(read: Read) -> None:
+    text = "object o = { type s  relation r(X:s) }\nrelation v(X:o.s)\n"
+    for formula in ("forall X:o.s. v(X)", "forall X:o.s, Y:o.s. v(X) & v(Y)", "forall X:o.s. o.r(X)"):
+        assert "o.s" in str(read(text + "axiom " + formula).axioms[0].formula)
+    assert axiom(read, "forall X:t.u(X)") == "forall X:t. u(X)"
+
+
 def test_chained_implications_are_pointed_out(problems: Problems) -> None:
     (found,) = problems(HEADER + "axiom p -> q -> r")
     assert (found.code, found.severity, found.span.line, found.span.column) == ("Q0227", "warning", 10, 9)
@@ -193,7 +200,9 @@ def test_letters_decide_what_is_a_variable(problems: Problems) -> None:
 
 
 def test_proof_hints_and_templates_are_passed_over_with_a_warning(read: Read, problems: Problems) -> None:
-    text = HEADER + """
+    text = (
+        HEADER
+        + """
 property [here] u(X) | ~u(X)
 proof { tactic skolemize; apply x }
 invariant [there] p proof tactic skolemize
@@ -204,6 +213,7 @@ delegate x
 after init { p := false }
 axiom q
 """
+    )
     found = [(d.code, d.severity, d.span.line) for d in problems(text)]
     assert found == [("Q0104", "warning", line) for line in (12, 13, 14)]
     model = read(text)
@@ -252,9 +262,9 @@ def test_modules_and_calls_that_grow_without_end(problems: Problems) -> None:
     calls = "".join(f"action a{i} = {{ call a{i + 1}; call a{i + 1} }}\n" for i in range(25))
     assert {d.code for d in problems("relation r\n" + calls + "action a25 = { r := ~r }")} == {"Q0222"}
     macros = "".join(f"macro a{i} = {{ instantiate a{i + 1}; instantiate a{i + 1} }}\n" for i in range(25))
-    assert {d.code for d in problems("relation r\n" + macros + "macro a25 = { r := ~r }\naction b = { instantiate a0 }")} == {
-        "Q0222"
-    }
+    assert {
+        d.code for d in problems("relation r\n" + macros + "macro a25 = { r := ~r }\naction b = { instantiate a0 }")
+    } == {"Q0222"}
     loop = "macro m = { instantiate m }\naction a = { instantiate m }"
     assert {d.code for d in problems(loop)} == {"Q0222"}
     recursion = "action a = { call b }\naction b = { call a }"
@@ -263,11 +273,12 @@ def test_modules_and_calls_that_grow_without_end(problems: Problems) -> None:
     assert {d.code for d in problems(aliases)} == {"Q0206"}
 
 
-WORDS = (
-    "type t relation r ( X : t ) axiom forall exists . & | ~ = := * if else some local x action a { } ; export module m"
-    " instantiate object o this , [ 1000000 ] invariant init after true false -> <-> < 0 -> interpret int include order"
-    " var call definition returns require ensure isolate with macro before implement \n # \" <<< >>> ... ..".split(" ")
-)
+TEXT = """
+type t relation r ( X : t ) axiom forall exists . & | ~ = := * if else some local x action a { } ; export module m
+instantiate object o this , [ 1000000 ] invariant init after true false -> <-> < 0 -> interpret int include order
+var call definition returns require ensure isolate with macro before implement # " <<< >>> ... ..
+"""
+WORDS = [*TEXT.split(), "\n"]
 
 
 @settings(max_examples=300, deadline=None)

@@ -212,7 +212,9 @@ def test_monitors_run_around_the_body(read: Read) -> None:
 def test_monitors_whose_order_matters_are_refused(problems: Problems) -> None:
     text = "relation r\naction a = { }\nbefore a { r := true }\nbefore a { r := false }\n"
     assert [d.code for d in problems(text)] == ["Q0104"]
-    harmless = "relation r\nrelation s\naction a = { r := true; s := true }\nbefore a { require r }\nbefore a { require s }\n"
+    harmless = (
+        "relation r\nrelation s\naction a = { r := true; s := true }\nbefore a { require r }\nbefore a { require s }\n"
+    )
     assert problems(harmless) == ()
 
 

@@ -82,24 +82,29 @@ def test_earlier_values_become_rigid_symbols(read: Read) -> None:
 
 def test_what_the_code_leaves_open_becomes_rigid(read: Read) -> None:
     assert initial(read, "after init { local n:node { p(N) := N = n; assume q(n, n) } }") == (
-        {"init_1": "forall N:node. p(N) <-> N = n", "init_2": "q(n, n)"},
-        ["n"],
+        {"init_1": "forall N:node. p(N) <-> N = initial_n", "init_2": "q(initial_n, initial_n)"},
+        ["initial_n"],
     )
     assert initial(read, "after init { if some n:node. q(n, n) { p(n) := true } else { b := true } }") == (
         {
-            "init_1": "q(n, n) | (forall N:node. !q(N, N))",
-            "init_2": "forall N:node. q(n, n) & N = n -> p(N)",
-            "init_3": "!q(n, n) -> b",
+            "init_1": "q(initial_n, initial_n) | (forall N:node. !q(N, N))",
+            "init_2": "forall N:node. q(initial_n, initial_n) & N = initial_n -> p(N)",
+            "init_3": "!q(initial_n, initial_n) -> b",
         },
-        ["n"],
+        ["initial_n"],
     )
     assert initial(read, "after init { p(N) := *; q(N, M) := p(N) & p(M) }") == (
         {
-            "init_1": "forall N:node. p(N) <-> new_p(N)",
-            "init_2": "forall N:node, M:node. q(N, M) <-> new_p(N) & new_p(M)",
+            "init_1": "forall N:node. p(N) <-> initial_p(N)",
+            "init_2": "forall N:node, M:node. q(N, M) <-> initial_p(N) & initial_p(M)",
         },
-        ["new_p"],
+        ["initial_p"],
     )
+
+
+def test_what_was_added_for_initial_states_cannot_be_mentioned(problems: Problems) -> None:
+    text = f"{HEADER}after init {{ local n:node {{ p(N) := N = n }} }}\naction bad = {{ require p(initial_n) }}"
+    assert [d.code for d in problems(text)] == ["Q0201"]
 
 
 def test_init_formulas_of_earlier_versions(read: Read) -> None:
@@ -125,7 +130,9 @@ def test_declared_safety_makes_the_rest_lemmas(read: Read) -> None:
 
 
 def test_labels_mark_safety(read: Read) -> None:
-    assert properties(read, "invariant [one] b\ninvariant [1000000] p(N)\nconjecture [safety_a] q(N, N)\ninvariant ~b") == (
+    assert properties(
+        read, "invariant [one] b\ninvariant [1000000] p(N)\nconjecture [safety_a] q(N, N)\ninvariant ~b"
+    ) == (
         ["1000000", "safety_a"],
         ["one", "invariant_4"],
     )
@@ -181,7 +188,9 @@ def test_assertions_are_safety_properties_of_the_state_before(read: Read) -> Non
         "act_assert_1": "forall N:node. p(N) -> c != N & p(c)",
         "second": "forall N:node. p(N) & c != N & p(c) -> b",
     }
-    assert str(model.transition("act").guard) == "p(n) & c != n & p(c) & b", "what was asserted may be assumed afterwards"
+    assert str(model.transition("act").guard) == "p(n) & c != n & p(c) & b", (
+        "what was asserted may be assumed afterwards"
+    )
 
 
 def test_assertions_in_branches_and_under_local_variables(read: Read) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from quorate.lang.diagnostics import Diagnostic
+from quorate.logic.structures import Structure, Value
 from quorate.logic.terms import BOOL, INT, Sort, Symbol
 from quorate.models.relational import RelationalModel
 
@@ -189,9 +190,7 @@ def test_ranges_have_their_elements_and_their_order(read: Read, text: str) -> No
     assert [item.name for item in model.axioms] == ["a", "level.order"]
     less = Symbol("level.<", (sort, sort), BOOL)
     numbers = [Symbol(name, (), sort)() for name in sort.elements]
-    from quorate.logic.structures import Structure
-
-    table = {(i, j): i < j for i in range(3) for j in range(3)}
+    table: dict[tuple[Value, ...], Value] = {(i, j): i < j for i in range(3) for j in range(3)}
     assert Structure({}, {less: table}).holds(model.axioms[1].formula)
     for wrong in table:
         assert not Structure({}, {less: table | {wrong: not table[wrong]}}).holds(model.axioms[1].formula)

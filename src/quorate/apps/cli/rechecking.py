@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from quorate.lang import load
-from quorate.proof.certificates import CertificateError, write_atomically
+from quorate.proof.certificates import CertificateError
 from quorate.proof.certificates import load as load_certificate
 from quorate.proof.checker import SOLVERS, Outcome, recheck
+from quorate.proof.files import write_atomically
 
 
 def run(arguments: argparse.Namespace) -> int:

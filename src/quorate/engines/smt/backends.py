@@ -294,4 +294,5 @@ def cvc5_proof(solver: Any) -> str:
     """The proof in the cooperating proof calculus, as text."""
     import cvc5
 
-    return "\n".join(str(solver.proofToString(proof, cvc5.ProofFormat.CPC)) for proof in solver.getProof())
+    texts = (solver.proofToString(proof, cvc5.ProofFormat.CPC) for proof in solver.getProof())
+    return "\n".join(text.decode() if isinstance(text, bytes) else text for text in texts)

@@ -7,22 +7,20 @@ parameter, or a choice where it depends on variables.  What must be proved is co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import chain
+from typing import NoReturn
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import Failed, Hole, Local, resolve
+from quorate.lang.elaborate import Failed, Hole, Local, argument_count, measure, measure_replaced, resolve
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.modules import Action, Part
 from quorate.lang.ivy.renaming import mentioned
 from quorate.lang.ivy.signature import Signature, is_variable, variable_name
+from quorate.lang.ivy.states import Obligation, State, joined
 from quorate.lang.reader import Ascription, Binder, Conditional, Expression, Operation, Quantifier, Reference
 from quorate.logic.terms import (
     BOOL,
     TRUE,
-    And,
-    If,
-    Or,
     Sort,
     Symbol,
     Term,
@@ -39,35 +37,13 @@ from quorate.logic.transform import Lambda, fresh_name, fresh_variables, replace
 from quorate.models.source import Span
 
 MAX_SIZE = 50_000
-MAX_DEPTH = 60
+MAX_DEPTH = 45
 MAX_WORK = 3_000_000
 MAX_STEPS = 5_000
 MAX_CALLS = 30
 
 Names = dict[str, Symbol]
 """The local variables in scope, as symbols of their own."""
-
-
-@dataclass(frozen=True)
-class Obligation:
-    """A formula to be proved wherever the path to it can be taken, both over the state before the action."""
-
-    label: str | None
-    path: Term
-    formula: Term
-    span: Span
-
-
-@dataclass
-class State:
-    """Values over the state before, what was assumed since the last branch, and what held on entering that branch."""
-
-    values: dict[Symbol, Lambda] = field(default_factory=dict)
-    assumptions: list[Term] = field(default_factory=list)
-    path: tuple[Term, ...] = ()
-
-    def branch(self, condition: Term) -> State:
-        return State(dict(self.values), [], (*self.path, *self.assumptions, condition))
 
 
 class Run:
@@ -78,7 +54,7 @@ class Run:
         self.sink = sink
         self.initialization = initialization
         self.actions = signature.program.actions
-        self.taken = set(signature.scope.symbols)
+        self.taken = {*signature.scope.symbols, *signature.reserved}
         self.parameters: list[Var] = []
         self.choices: list[Symbol] = []
         self.obligations: list[Obligation] = []
@@ -89,7 +65,6 @@ class Run:
         self.trusted = False
         self.steps = 0
         self.work = 0
-        self.measures: dict[Term, tuple[int, int]] = {}
 
     # -- names and values ------------------------------------------------------------------------------------------
 
@@ -116,8 +91,8 @@ class Run:
         places = self.places(symbol)
         return (places, symbol(*places)) if found is None else found
 
-    def current(self, term: Term, state: State) -> Term:
-        """The term with everything in it replaced by its present value.
+    def current(self, term: Term, state: State, span: Span) -> Term:
+        """The term with everything in it replaced by its present value.  Raises `Failed` if that is too large.
 
         A defined symbol is opened first if what it is defined by has changed.
         """
@@ -126,32 +101,28 @@ class Run:
             stale = {s for s in symbols_of(term) if s in definitions and not reads[s].isdisjoint(state.values)}
             if not stale:
                 break
-            term = replace_symbols(term, {symbol: definitions[symbol] for symbol in stale})
+            term = self.replace(term, {symbol: definitions[symbol] for symbol in stale}, span)
         changed = {s: state.values[s] for s in symbols_of(term) if s in state.values}
-        return replace_symbols(term, changed) if changed else term
+        return self.check_size(self.replace(term, changed, span) if changed else term, span)
+
+    def replace(self, term: Term, values: dict[Symbol, Lambda], span: Span) -> Term:
+        known = self.signature.scope.measures
+        size, depth = measure_replaced(term, {symbol: measure(value, known) for symbol, (_, value) in values.items()})
+        if size > 10 * MAX_SIZE or depth > 4 * MAX_DEPTH:
+            self.exhaust(span)
+        return replace_symbols(term, values)
 
     def check_size(self, term: Term, span: Span) -> Term:
-        size, depth = self.measure(term)
+        size, depth = measure(term, self.signature.scope.measures)
         self.work += size
         if size > MAX_SIZE or depth > MAX_DEPTH or self.work > MAX_WORK:
-            self.sink.error("Q0222", "the effect of the action up to here is too large", span)
-            self.exhausted = True
-            raise Failed
+            self.exhaust(span)
         return term
 
-    def measure(self, term: Term) -> tuple[int, int]:
-        """Size (counting shared parts as often as they occur) and depth."""
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            missing = [child for child in top.children if child not in self.measures]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            below = [self.measures[child] for child in top.children]
-            self.measures[top] = (1 + sum(size for size, _ in below), 1 + max((depth for _, depth in below), default=0))
-        return self.measures[term]
+    def exhaust(self, span: Span) -> NoReturn:
+        self.sink.error("Q0222", "the effect of the action up to here is too large", span)
+        self.exhausted = True
+        raise Failed
 
     # -- expressions -----------------------------------------------------------------------------------------------
 
@@ -159,7 +130,7 @@ class Run:
         """The present value of an expression in which every variable is bound."""
         expression = self.hoist(expression, names, state)
         term = self.signature.elaborator(names).closed(expression, sort)
-        return self.check_size(self.current(term, state), expression.span)
+        return self.current(term, state, expression.span)
 
     def formula(self, expression: Expression, names: Names, state: State, where: str | None = None) -> Term:
         """A formula, universally closed, before its symbols are replaced by their present values."""
@@ -171,9 +142,12 @@ class Run:
             self.sink.warning("Q0221", message, local.span)
         return term
 
+    def has_calls(self, expression: Expression, names: Names) -> bool:
+        return any(name in self.actions and name not in names for name in mentioned(expression))
+
     def hoist(self, expression: Expression, names: Names, state: State) -> Expression:
         """Perform the calls in an expression, from left to right, and put their results in their places."""
-        if mentioned(expression).isdisjoint(self.actions):
+        if not self.has_calls(expression, names):
             return expression
         match expression:
             case Reference(span, name, _, arguments):
@@ -184,7 +158,7 @@ class Run:
                             "Q0224", f"`{name}` has {len(results)} results, so it is not an expression", span
                         )
                         raise Failed
-                    symbol = self.local("result", (), results[0].sort)
+                    symbol = self.local("", (), results[0].sort)
                     state.values[symbol] = ((), results[0])
                     names[symbol.name] = symbol
                     return Reference(span, symbol.name)
@@ -213,7 +187,7 @@ class Run:
             self.sink.error("Q0222", f"calls are nested more than {MAX_CALLS} levels deep", span)
             raise Failed
         if len(arguments) != len(action.parameters):
-            message = f"`{action.name}` takes {len(action.parameters)} arguments, {len(arguments)} given"
+            message = f"`{action.name}` takes {argument_count(len(action.parameters))}, {len(arguments)} given"
             self.sink.error("Q0202", message, span)
             raise Failed
         values = []
@@ -266,9 +240,7 @@ class Run:
         self.steps += 1
         try:
             if self.steps > MAX_STEPS:
-                self.sink.error("Q0222", f"the action takes more than {MAX_STEPS} steps", statement.span)
-                self.exhausted = True
-                raise Failed
+                self.exhaust(statement.span)
             self.statement(statement, names, state)
         except Failed:
             self.failed = True
@@ -299,7 +271,7 @@ class Run:
 
     def condition(self, statement: syntax.Condition, names: Names, state: State) -> None:
         term = self.formula(statement.formula, names, state)
-        self.settle(statement, self.check_size(self.current(term, state), statement.span), state)
+        self.settle(statement, self.current(term, state, statement.span), state)
 
     def settle(self, statement: syntax.Condition, formula: Term, state: State) -> None:
         """A condition is assumed; unless the text says so or the environment sees to it, it has to be proved first."""
@@ -327,7 +299,7 @@ class Run:
         renaming = {Var(name, place.sort): place for name, place in bound.items()}
 
         def present(expression: Expression, sort: Sort) -> Term:
-            return substitute(self.current(elaborator.closed(expression, sort), state), renaming)
+            return substitute(self.current(elaborator.closed(expression, sort), state, expression.span), renaming)
 
         conditions = [
             equal(place, present(argument, place.sort)) for place, argument in zip(places, arguments, strict=True)
@@ -356,7 +328,7 @@ class Run:
             self.sink.error("Q0214", f"`{name}` is {what}, so it cannot be assigned", span)
             raise Failed
         if len(target.arguments or ()) != len(symbol.arguments):
-            message = f"`{name}` takes {len(symbol.arguments)} arguments, {len(target.arguments or ())} given"
+            message = f"`{name}` takes {argument_count(len(symbol.arguments))}, {len(target.arguments or ())} given"
             self.sink.error("Q0202", message, span)
             raise Failed
         return symbol
@@ -388,6 +360,9 @@ class Run:
         if not isinstance(value, Reference) or value.name not in self.actions or value.name in names:
             self.sink.error("Q0224", "several targets need a call of an action with as many results", span)
             raise Failed
+        if any(target.arguments for target in targets):
+            self.sink.error("Q0104", "several targets with arguments are not supported", span)
+            raise Failed
         results = self.call(value, names, state)
         if len(results) != len(targets):
             self.sink.error("Q0202", f"`{value.name}` has {len(results)} results, {len(targets)} targets given", span)
@@ -395,7 +370,7 @@ class Run:
         inner = dict(names)
         references = []
         for result in results:
-            symbol = self.local("result", (), result.sort)
+            symbol = self.local("", (), result.sort)
             state.values[symbol] = ((), result)
             inner[symbol.name] = symbol
             references.append(Reference(span, symbol.name))
@@ -407,20 +382,20 @@ class Run:
             condition: Term = self.parameter("chosen", BOOL)
         else:
             term = self.formula(statement.condition, names, state, "a condition")
-            condition = self.check_size(self.current(term, state), statement.condition.span)
+            condition = self.current(term, state, statement.condition.span)
         self.branch(condition, statement.then, statement.otherwise, names, names, state)
 
     def if_some(self, statement: syntax.IfSome, names: Names, state: State) -> None:
         """The condition holds for the witness, or for nothing at all; which of the two decides the branch."""
         self.signature.check_distinct(statement.binders)
-        if not mentioned(statement.condition).isdisjoint(self.actions):
-            self.sink.error("Q0104", "calls in the condition of `if some` are not supported", statement.condition.span)
-            raise Failed
-        inner = dict(names)
+        span = statement.condition.span
         witnesses = [self.unknown(binder, state) for binder in statement.binders]
-        inner.update(zip((binder.name for binder in statement.binders), witnesses, strict=True))
+        inner = names | dict(zip((binder.name for binder in statement.binders), witnesses, strict=True))
+        if self.has_calls(statement.condition, inner):
+            self.sink.error("Q0104", "calls in the condition of `if some` are not supported", span)
+            raise Failed
         term = self.signature.elaborator(inner).closed(statement.condition, BOOL)
-        holds = self.check_size(self.current(term, state), statement.condition.span)
+        holds = self.current(term, state, span)
         named = [
             Var(variable_name(binder.name), witness.sort)
             for binder, witness in zip(statement.binders, witnesses, strict=True)
@@ -428,8 +403,8 @@ class Run:
         variables = fresh_variables(named, ())
         general = State(dict(state.values))
         general.values.update((witness, ((), v)) for witness, v in zip(witnesses, variables, strict=True))
-        nothing = forall(variables, neg(self.current(term, general)))
-        state.assumptions.append(self.check_size(disj(holds, nothing), statement.condition.span))
+        nothing = forall(variables, neg(self.current(term, general, span)))
+        state.assumptions.append(self.check_size(disj(holds, nothing), span))
         self.branch(holds, statement.then, statement.otherwise, inner, names, state)
 
     def branch(
@@ -449,7 +424,7 @@ class Run:
             if symbol in self.variables and symbol not in state.values:
                 continue
             one, other = self.value(symbol, first)[1], self.value(symbol, second)[1]
-            self.store(symbol, one if one is other else _joined(condition, one, other), state, then.span)
+            self.store(symbol, one if one is other else joined(condition, one, other), state, then.span)
         for guard, side in ((condition, first), (neg(condition), second)):
             assumed = implies(guard, conj(*side.assumptions))
             if assumed is not TRUE:
@@ -497,19 +472,3 @@ class Run:
         self.choices.append(choice)
         names[name] = symbol
         state.values[symbol] = (places, choice(*places))
-
-
-def _joined(condition: Term, one: Term, other: Term) -> Term:
-    """One value or the other; where the two agree in part, only the rest depends on the condition."""
-    for test, more, less in ((condition, one, other), (neg(condition), other, one)):
-        match more:
-            case Or(args) if less in args:
-                return disj(conj(test, disj(*(arg for arg in args if arg is not less))), less)
-            case And(args) if less in args:
-                return conj(implies(test, conj(*(arg for arg in args if arg is not less))), less)
-            case If(place, value, rest) if rest is less:
-                return ite(conj(test, place), value, less)
-    match one, other:
-        case If(place, first, rest), If(other_place, second, other_rest) if place is other_place and rest is other_rest:
-            return ite(place, _joined(condition, first, second), rest)
-    return ite(condition, one, other)

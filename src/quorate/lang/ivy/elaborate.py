@@ -7,18 +7,19 @@ to be proved and what is offered as a lemma.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from quorate.lang.diagnostics import Sink
 from quorate.lang.elaborate import Failed
 from quorate.lang.expectations import expectations
 from quorate.lang.ivy import syntax
-from quorate.lang.ivy.actions import Obligation, Run, State
+from quorate.lang.ivy.actions import Run
 from quorate.lang.ivy.grammar import parse
 from quorate.lang.ivy.initial import initial_states
 from quorate.lang.ivy.modules import Action, Program, flatten
 from quorate.lang.ivy.signature import Signature, normal, variable_name
+from quorate.lang.ivy.states import Obligation, State
 from quorate.logic.terms import BOOL, TRUE, Symbol, Term, Var, conj, forall, implies, neg
 from quorate.logic.transform import fresh_name, fresh_variables, substitute, symbols_of
 from quorate.models.relational import Named, RelationalModel, Theorem, Transition, Update
@@ -81,7 +82,7 @@ class _Reader:
         starts = (declaration for declaration in self.program.formulas if declaration.kind == "init")
         initial = initial_states(self.signature, starts, self.sink)
         first = [Named(self.name("init", label, span), formula, span) for label, formula, span in initial.formulas]
-        self.signature.scope.symbols.update((symbol.name, symbol) for symbol in initial.symbols)
+        self.signature.reserved.update(symbol.name for symbol in initial.symbols)
         for action in self.program.actions.values():
             self.action(action)
         safety, invariants = _sorted_properties(properties)
@@ -90,16 +91,15 @@ class _Reader:
             symbols.append(self.failure)
             first.append(Named(self.name("init", None, None), neg(self.failure())))
             safety.append(Named(self.name("safety", self.failure.name, None), neg(self.failure())))
-        builtin = self.signature.builtin
-        return RelationalModel(
+        model = RelationalModel(
             name=PurePath(self.source.path).stem,
             language="ivy",
             sorts=tuple(
                 sort for name, sort in self.signature.scope.sorts.items() if sort.name == name not in ("bool", "int")
             ),
-            symbols=(*symbols, *(builtin[name] for name in sorted(builtin))),
+            symbols=tuple(symbols),
             derived=tuple(self.signature.derived),
-            axioms=(*axioms, *self.signature.order_axioms()),
+            axioms=tuple(axioms),
             initial=tuple(first),
             transitions=tuple(self.transitions),
             safety=(*safety, *self.assertions),
@@ -108,6 +108,19 @@ class _Reader:
             expectations=expectations(self.source, self.sink),
             source=self.source,
         )
+        return self.with_operators(model)
+
+    def with_operators(self, model: RelationalModel) -> RelationalModel:
+        """The model with the operators and numerals that occur in it."""
+        named = (*model.axioms, *model.initial, *model.properties)
+        terms = [item.formula for item in named] + [item.formula for item in model.derived]
+        terms += [item.formula for item in model.theorems]
+        for transition in model.transitions:
+            terms += [transition.guard, *(update.value for update in transition.updates)]
+        builtin = set(self.signature.builtin.values()) & symbols_of(*terms)
+        orders = [Named(self.name("axiom", label, None), fact) for label, fact in self.signature.order_axioms(builtin)]
+        symbols = (*model.symbols, *sorted(builtin, key=lambda symbol: symbol.name))
+        return replace(model, symbols=symbols, axioms=(*model.axioms, *orders))
 
     def name(self, kind: str, label: str | None, span: Span | None) -> str:
         """The name of a property: its label, or its kind and number; each is used once."""
@@ -208,7 +221,7 @@ class _Reader:
             self.assertions.append(Named(name, normal(closed), obligation.span))
             return
         if self.failure is None:
-            taken = set(self.signature.scope.symbols) | self.used | self.labels
+            taken = {*self.signature.scope.symbols, *self.signature.reserved, *self.used, *self.labels}
             self.failure = Symbol(fresh_name("assertion_failed", taken.__contains__), (), BOOL, True)
         names = {*self.program.actions, *(transition.name for transition in self.transitions)}
         step = fresh_name(name, names.__contains__)

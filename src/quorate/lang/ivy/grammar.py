@@ -10,89 +10,20 @@ import re
 
 from quorate.lang.diagnostics import Sink
 from quorate.lang.ivy import syntax
-from quorate.lang.ivy.statements import LEXICON, LEXICON_WITHOUT_QUOTES, StatementParser
+from quorate.lang.ivy.statements import StatementParser
+from quorate.lang.ivy.vocabulary import (
+    CONTEXTUAL,
+    LEXICON,
+    LEXICON_WITHOUT_QUOTES,
+    SCHEMATA,
+    STARTS,
+    UNSUPPORTED,
+)
 from quorate.lang.reader import Binder, SyntaxProblem, Token, tokenize
 from quorate.models.source import Source, Span
 
-STARTS = frozenset(
-    [
-        "type",
-        "relation",
-        "individual",
-        "function",
-        "module",
-        "object",
-        "isolate",
-        "instantiate",
-        "instance",
-        "axiom",
-        "property",
-        "conjecture",
-        "invariant",
-        "definition",
-        "derived",
-        "init",
-        "action",
-        "before",
-        "after",
-        "around",
-        "implement",
-        "export",
-        "import",
-        "include",
-        "interpret",
-        "macro",
-        "private",
-        "specification",
-        "implementation",
-        "trusted",
-        "ghost",
-        "attribute",
-        "extract",
-        "delegate",
-        "proof",
-        "alias",
-        "destructor",
-        "variant",
-        "temporal",
-    ]
-)
-
-CONTEXTUAL = frozenset(
-    ["safety", "template", "parameter", "constant", "common", "finite", "explicit", "process", "global"]
-)
-
 MAX_STUMBLES = 50
 """After so many syntax errors the rest of a file is not read."""
-
-SCHEMATA = ("deduction", "mc_schemata")
-"""Standard files that hold nothing but schemata, which only tactics use."""
-
-UNSUPPORTED = {
-    "destructor": "struct fields (`destructor`)",
-    "constructor": "struct constructors (`constructor`)",
-    "field": "struct fields (`field`)",
-    "struct": "structs (`struct`)",
-    "variant": "variant types (`variant`)",
-    "subclass": "subclasses (`subclass`)",
-    "around": "`around` monitors",
-    "mixin": "`mixin` declarations",
-    "temporal": "temporal properties (`temporal`)",
-    "theorem": "theorem schemata (`theorem`)",
-    "schema": "schemata (`schema`)",
-    "tactic": "tactics (`tactic`)",
-    "concept": "concepts (`concept`)",
-    "progress": "progress properties (`progress`)",
-    "rely": "`rely` declarations",
-    "mixord": "`mixord` declarations",
-    "scenario": "scenarios (`scenario`)",
-    "unprovable": "`unprovable` declarations",
-    "process": "processes (`process`)",
-    "method": "methods (`method`)",
-    "state": "`state` declarations",
-    "update": "`update` declarations",
-    "native": "quoted native code",
-}
 
 
 class IvyParser(StatementParser):
@@ -131,8 +62,9 @@ class IvyParser(StatementParser):
     def starts_declaration(self, token: Token) -> bool:
         if token.kind in STARTS:
             return True
-        before = self.tokens[max(self.index - 1, 0)].span
-        return token.kind == "name" and token.text in CONTEXTUAL and before.line < token.span.line
+        if token.kind != "name" or (token.text not in CONTEXTUAL and token.text not in UNSUPPORTED):
+            return False
+        return self.tokens[max(self.index - 1, 0)].span.line < token.span.line
 
     def declaration(self) -> list[syntax.Declaration]:
         start = self.token
@@ -178,8 +110,7 @@ class IvyParser(StatementParser):
             case "include":
                 return self.include()
             case "attribute" | "extract" | "delegate":
-                self.advance()
-                self.skip_declaration()
+                self.remark(word)
                 return []
             case "proof":
                 self.proof()
@@ -206,8 +137,22 @@ class IvyParser(StatementParser):
             "expected a declaration", fix="a declaration starts with type, relation, action, invariant, export, ..."
         )
 
+    def remark(self, word: str) -> None:
+        """Pass over a declaration that is about how a file is checked or compiled, not about what it means."""
+        self.advance()
+        if word == "delegate":
+            self.skip_names()
+            if self.accept("->"):
+                self.dotted("of an object")
+            return
+        self.dotted(f"of the {word}")
+        self.skip_parentheses()
+        self.expect("=", "after the name")
+        if not self.accept("number", "string", "true", "false"):
+            self.skip_names()
+
     def skip_declaration(self) -> None:
-        """Pass over what belongs to a declaration that has no meaning here."""
+        """Pass over the rest of a declaration that is not used."""
         braces = 0
         while not self.at("end"):
             if braces == 0 and (self.at("}") or self.starts_declaration(self.token) or self.at("var")):

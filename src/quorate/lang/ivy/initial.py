@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from quorate.lang.diagnostics import Sink
 from quorate.lang.elaborate import Failed
 from quorate.lang.ivy import syntax
-from quorate.lang.ivy.actions import Names, Run, State
+from quorate.lang.ivy.actions import Names, Run
 from quorate.lang.ivy.signature import Signature, normal
+from quorate.lang.ivy.states import State
 from quorate.logic.terms import And, Apply, If, Or, Symbol, Term, Var, conj, disj, equal, forall, implies, neg
 from quorate.logic.transform import Lambda, rename_symbols, replace_symbols, substitute, symbols_of
 from quorate.models.source import Span
@@ -29,6 +30,11 @@ class Piece:
     direct: Term | None = None
     earlier: Term | None = None
     assigned: Symbol | None = None
+
+    @property
+    def term(self) -> Term:
+        assert self.earlier is not None
+        return self.earlier
 
 
 @dataclass
@@ -88,7 +94,7 @@ class _Code:
         count = len(self.state.assumptions)
         term = self.run.formula(statement.formula, names, self.state)
         self.general += [(extra, statement.span, self.time) for extra in self.state.assumptions[count:]]
-        earlier = self.run.check_size(self.run.current(term, self.state), statement.span)
+        earlier = self.run.current(term, self.state, statement.span)
         snapshot = {symbol: self.state.values.get(symbol) for symbol in self.bases(term)}
         self.assumed.append((statement, term, earlier, snapshot, self.time))
 
@@ -126,28 +132,23 @@ class _Code:
         return Piece(piece.span, piece.label, earlier=term, assigned=piece.assigned)
 
     def assemble(self, pieces: list[Piece], assigned: set[Symbol]) -> Initial:
-        earlier_uses: dict[Symbol, list[Symbol | None]] = {symbol: [] for symbol in assigned}
+        readers: dict[Symbol, list[Symbol | None]] = {symbol: [] for symbol in assigned}
         for piece in pieces:
             for symbol in symbols_of(piece.earlier) & assigned if piece.earlier is not None else ():
-                earlier_uses[symbol].append(piece.assigned)
+                readers[symbol].append(piece.assigned)
         stand_in: dict[Symbol, Symbol] = {}
         formulas: list[tuple[Piece, Term]] = []
         for piece in pieces:
-            formula = piece.direct
-            if piece.earlier is not None and piece.assigned is not None:
-                symbol, places = piece.assigned, self.run.places(piece.assigned)
-                partly = None
-                if earlier_uses[symbol] == [symbol]:
-                    partly = _partly(symbol(*places), piece.earlier, assigned)
-                formula = None
-                if partly is not None:
-                    formulas.append((piece, forall(places, partly)))
-                    continue
-                own = symbol(*places)
-                formula = forall(places, equal(own, self.before(piece.earlier, assigned, stand_in)))
-            elif piece.earlier is not None:
-                formula = self.before(piece.earlier, assigned, stand_in)
-            assert formula is not None
+            if piece.direct is not None:
+                formula = piece.direct
+            elif piece.assigned is None:
+                formula = self.before(piece.term, assigned, stand_in)
+            else:
+                symbol = piece.assigned
+                own = symbol(*self.run.places(symbol))
+                partly = _partly(own, piece.term, assigned) if readers[symbol] == [symbol] else None
+                fact = partly or equal(own, self.before(piece.term, assigned, stand_in))
+                formula = forall(self.run.places(symbol), fact)
             formulas.append((piece, formula))
         return self.finish(formulas, stand_in)
 
@@ -167,18 +168,22 @@ class _Code:
             others = [other for i, (_, other) in enumerate(formulas) if i != index]
             if piece.assigned is None or not self.is_havoc(piece, others):
                 kept.append((piece, formula))
-        constants: dict[Var, Term] = {}
-        open_variables = frozenset().union(*(formula.free for _, formula in kept))
-        for variable in self.run.parameters:
-            if variable in open_variables:
-                symbol = Symbol(variable.name, (), variable.sort)
-                constants[variable] = symbol()
-                result.symbols.append(symbol)
+        free = frozenset[Var]().union(*(formula.free for _, formula in kept))
         used = symbols_of(*(formula for _, formula in kept))
-        result.symbols += [choice for choice in self.run.choices if choice in used]
-        result.symbols += [symbol for symbol in stand_in.values() if symbol in used]
+        constants: dict[Var, Term] = {}
+        for variable in self.run.parameters:
+            if variable in free:
+                result.symbols.append(Symbol(self.run.fresh(f"initial_{variable.name}"), (), variable.sort))
+                constants[variable] = result.symbols[-1]()
+        choices: dict[Symbol, Symbol] = {}
+        for choice in self.run.choices:
+            if choice in used:
+                name = self.run.fresh(f"initial_{choice.name.removeprefix('new_')}")
+                choices[choice] = Symbol(name, choice.arguments, choice.sort)
+        result.symbols += [*choices.values(), *(symbol for symbol in stand_in.values() if symbol in used)]
         for piece, formula in kept:
-            result.formulas.append((piece.label, normal(substitute(formula, constants)), piece.span))
+            formula = rename_symbols(substitute(formula, constants), lambda symbol: choices.get(symbol, symbol))
+            result.formulas.append((piece.label, normal(formula), piece.span))
         return result
 
     def is_havoc(self, piece: Piece, others: list[Term]) -> bool:

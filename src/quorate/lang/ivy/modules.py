@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import duplicate
+from quorate.lang.elaborate import argument_count, duplicate
 from quorate.lang.ivy import syntax
 from quorate.lang.reader import Binder, Expression, Reference
 from quorate.models.source import Span
@@ -239,7 +239,9 @@ class Expander:
             return
         module, origin = found
         if len(declaration.arguments) != len(module.parameters):
-            message = f"`{module.name}` takes {len(module.parameters)} arguments, {len(declaration.arguments)} given"
+            message = (
+                f"`{module.name}` takes {argument_count(len(module.parameters))}, {len(declaration.arguments)} given"
+            )
             self.sink.error("Q0202", message, declaration.span)
             return
         if self.overflowed or not self.room(scope, declaration.span):

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from quorate.lang.diagnostics import Diagnostic, LanguageError
-from quorate.lang.ivy.grammar import CONTEXTUAL, UNSUPPORTED
 from quorate.lang.ivy.signature import variable_name
-from quorate.lang.ivy.statements import KEYWORDS, TEMPORAL, UNSUPPORTED_STATEMENTS
+from quorate.lang.ivy.vocabulary import RESERVED
 from quorate.logic.printing import COMPARE, SUM, Syntax, show
 from quorate.logic.terms import (
     BOOL,
@@ -46,7 +45,6 @@ from quorate.logic.transform import (
 from quorate.models.relational import Derived, Named, RelationalModel, Transition, Update
 from quorate.models.source import Source, Span
 
-RESERVED = KEYWORDS | CONTEXTUAL | {*UNSUPPORTED, *UNSUPPORTED_STATEMENTS, *TEMPORAL, "bool", "int", "isa"}
 _BUILTIN = re.compile(r"[<+*-]|[0-9]+")
 
 
@@ -303,7 +301,7 @@ class _Printer:
             choices[choice] = Symbol(name, choice.arguments, choice.sort)
 
         def own(term: Term, places: dict[Var, Term]) -> Term:
-            term = rename_symbols(term, lambda symbol: choices.get(symbol, symbol))
+            term = rename_symbols(term, _renaming(choices))
             return substitute(_legal_variables(term), renamed | places)
 
         body = [f"var {self.local_function(choice)}" for choice in choices.values()]
@@ -340,7 +338,7 @@ class _Printer:
                 copies[symbol] = legal(f"before_{symbol.name.replace('.', '_')}", taken.__contains__)
                 taken.add(copies[symbol])
             renaming = {s: Symbol(copies[s], s.arguments, s.sort) for s in stale}
-            value = rename_symbols(update.value, lambda symbol, renaming=renaming: renaming.get(symbol, symbol))  # type: ignore[misc]
+            value = rename_symbols(update.value, _renaming(renaming))
             lines.append(f"{self.applied(self.syntax.symbol(update.symbol), update.variables)} := {self.show(value)}")
             changed.add(update.symbol)
         made = []
@@ -360,6 +358,10 @@ class _Printer:
             ordered.append(free[0] if free else waiting[0])
             waiting.remove(ordered[-1])
         return ordered
+
+
+def _renaming(names: dict[Symbol, Symbol]) -> Callable[[Symbol], Symbol]:
+    return lambda symbol: names.get(symbol, symbol)
 
 
 class _Bases:
@@ -410,7 +412,7 @@ def _legal_variables(term: Term) -> Term:
             done = term.rebuild(tuple(walk(child) for child in term.children))
             if isinstance(done, Quantified) and not all(_legal_variable(variable.name) for variable in done.variables):
                 named = [Var(variable_name(re.sub(r"[^A-Za-z0-9_]", "_", v.name)), v.sort) for v in done.variables]
-                variables = fresh_variables(named, done.body.free)
+                variables = fresh_variables(named, done.body.free.difference(done.variables))
                 body = substitute(done.body, dict(zip(done.variables, variables, strict=True)))
                 done = type(done)(variables, body)
             memo[term] = done

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import Failed
+from quorate.lang.elaborate import Failed, argument_count, references
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.modules import MAX_NESTING, Action, Expander, Part, Program, Scope
 from quorate.lang.reader import (
@@ -316,7 +316,7 @@ class Renamer:
             raise Failed
         declaration, origin = entry
         if len(use.arguments) != len(declaration.parameters):
-            message = f"`{use.name}` takes {len(declaration.parameters)} arguments, {len(use.arguments)} given"
+            message = f"`{use.name}` takes {argument_count(len(declaration.parameters))}, {len(use.arguments)} given"
             self.sink.error("Q0202", message, use.span)
             raise Failed
         self.expansions += 1
@@ -340,16 +340,7 @@ def _names(binders: tuple[Binder, ...]) -> Names:
 
 def mentioned(expression: Expression) -> set[str]:
     """The names that occur in an expression."""
-    match expression:
-        case Reference(_, name, _, arguments):
-            return {name}.union(*(mentioned(argument) for argument in arguments or ()))
-        case Operation(_, _, operands):
-            return set[str]().union(*(mentioned(operand) for operand in operands))
-        case Quantifier(_, _, _, body) | Ascription(_, body, _):
-            return mentioned(body)
-        case Conditional(_, condition, then, otherwise):
-            return mentioned(condition) | mentioned(then) | mentioned(otherwise)
-    return set()
+    return {reference.name for reference in references(expression)}
 
 
 def _only_requires(block: syntax.Block) -> bool:

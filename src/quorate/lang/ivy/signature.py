@@ -7,11 +7,11 @@ they are rigid symbols named `t.<`, `t.+` and `t.0`.  Read `actions` for what th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import COMPARISONS, Elaborator, Failed, Kind, Scope, duplicate
+from quorate.lang.elaborate import COMPARISONS, Elaborator, Failed, Kind, Scope, argument_count, duplicate
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.modules import Program
 from quorate.lang.ivy.renaming import mentioned
@@ -32,7 +32,7 @@ from quorate.logic.terms import (
     neg,
 )
 from quorate.logic.transform import Lambda, fresh_variables, simplify, substitute, symbols_of
-from quorate.models.relational import Derived, Named
+from quorate.models.relational import Derived
 from quorate.models.source import Span
 
 MAX_ELEMENTS = 64
@@ -97,6 +97,8 @@ class Signature:
         self.symbols: list[Symbol] = []
         self.variables: dict[Symbol, tuple[Var, ...]] = {}
         self.builtin: dict[str, Symbol] = {}
+        self.reserved: set[str] = set()
+        """Names of symbols that no text can mention but that the model has."""
         self.ordered: set[Sort] = set()
         self.derived: list[Derived] = []
         self.definitions: dict[Symbol, Lambda] = {}
@@ -227,19 +229,19 @@ class Signature:
             self.variables[symbol] = ()
         return symbol
 
-    def order_axioms(self) -> list[Named]:
+    def order_axioms(self, used: Container[Symbol]) -> list[tuple[str, Term]]:
         """What `<` is on the ranges of numbers for which it is used."""
         axioms = []
         for sort in sorted(self.ordered, key=lambda sort: sort.name):
-            less = self.builtin.get(f"{sort.name}.<")
-            if less is not None:
+            less = Symbol(f"{sort.name}.<", (sort, sort), BOOL)
+            if less in used:
                 numbers = [Symbol(element, (), sort)() for element in sort.elements]
                 facts = [
                     less(low, high) if i < j else neg(less(low, high))
                     for i, low in enumerate(numbers)
                     for j, high in enumerate(numbers)
                 ]
-                axioms.append(Named(f"{sort.name}.order", conj(*facts)))
+                axioms.append((f"{sort.name}.order", conj(*facts)))
         return axioms
 
     def elaborator(self, locals: dict[str, Symbol] | None = None) -> IvyElaborator:
@@ -301,7 +303,7 @@ class Signature:
             self.sink.error("Q0214", f"`{name}` is assigned or an element of a sort, so it cannot be defined", span)
             return None
         if symbol is not None and len(symbol.arguments) != len(definition.arguments):
-            message = f"`{name}` takes {len(symbol.arguments)} arguments, {len(definition.arguments)} given"
+            message = f"`{name}` takes {argument_count(len(symbol.arguments))}, {len(definition.arguments)} given"
             self.sink.error("Q0202", message, span)
             return None
         try:

@@ -6,16 +6,14 @@ space follows the dot.  Read `grammar` for the declarations around.
 
 from __future__ import annotations
 
-import re
-
 from quorate.lang.diagnostics import Sink
 from quorate.lang.ivy import syntax
+from quorate.lang.ivy.vocabulary import KEYWORDS, TEMPORAL, UNSUPPORTED_OPERATORS, UNSUPPORTED_STATEMENTS
 from quorate.lang.reader import (
     Ascription,
     Binder,
     Conditional,
     Expression,
-    Lexicon,
     Literal,
     Operators,
     Parser,
@@ -23,76 +21,6 @@ from quorate.lang.reader import (
     Token,
 )
 from quorate.models.source import Span
-
-KEYWORDS = frozenset(
-    [
-        "type",
-        "relation",
-        "individual",
-        "function",
-        "module",
-        "object",
-        "isolate",
-        "instantiate",
-        "instance",
-        "axiom",
-        "property",
-        "conjecture",
-        "invariant",
-        "definition",
-        "derived",
-        "init",
-        "action",
-        "before",
-        "after",
-        "implement",
-        "export",
-        "import",
-        "include",
-        "interpret",
-        "macro",
-        "private",
-        "with",
-        "returns",
-        "specification",
-        "implementation",
-        "trusted",
-        "ghost",
-        "attribute",
-        "extract",
-        "delegate",
-        "proof",
-        "named",
-        "alias",
-        "temporal",
-        "assume",
-        "assert",
-        "require",
-        "ensure",
-        "if",
-        "else",
-        "local",
-        "let",
-        "call",
-        "var",
-        "while",
-        "some",
-        "forall",
-        "exists",
-        "true",
-        "false",
-        "this",
-        "old",
-    ]
-)
-
-_WORDS = (
-    r"(?P<skip>\s+|\#[^\n]*)|(?P<string>\"[^\"\n]*\")|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
-    r"|(?P<mark><->|->|:=|~=|<=|>=|\*>|\.\.\.|\.\.|[()\[\]{}.:,;&|~=<>+\-*/$])"
-)
-LEXICON = Lexicon(re.compile(r"(?P<native><<<[\s\S]*?>>>)|" + _WORDS), KEYWORDS)
-LEXICON_WITHOUT_QUOTES = Lexicon(re.compile(_WORDS), KEYWORDS)
-"""For texts in which native code is quoted but the quotes are not closed."""
 
 _TIGHT = {
     "|": (30, 31),
@@ -102,22 +30,6 @@ _TIGHT = {
     "*": (70, 71),
 }
 ARROWS = ("->", "<->")
-
-UNSUPPORTED_STATEMENTS = {
-    "while": "`while` loops",
-    "for": "`for` loops",
-    "thunk": "thunks",
-    "debug": "`debug` statements",
-}
-
-UNSUPPORTED_OPERATORS = {
-    "/": "division (`/`)",
-    "*>": "variant types (`*>`)",
-    "isa": "variant types (`isa`)",
-    "$": "sections (`$`)",
-}
-
-TEMPORAL = ("globally", "eventually")
 
 
 class StatementParser(Parser):
@@ -181,11 +93,19 @@ class StatementParser(Parser):
         return tuple(binders)
 
     def label(self) -> str | None:
+        """`[name]`; any word will do, keywords and numbers too."""
         if not self.accept("["):
             return None
-        label = self.advance().text if self.at("number") else self.dotted("of the property")
+        parts = [self.word()]
+        while self.accept("."):
+            parts.append(self.word())
         self.expect("]", "after the name")
-        return label
+        return ".".join(parts)
+
+    def word(self) -> str:
+        if not self.at("name", "number", *KEYWORDS):
+            self.fail("expected a name")
+        return self.advance().text
 
     # -- expressions -----------------------------------------------------------------------------------------------
 
@@ -207,11 +127,13 @@ class StatementParser(Parser):
 
     def suffix(self, left: Expression, power: int) -> Expression | None:
         if self.at("if") and power <= self.conditional_power:
-            self.deeper()
             self.advance()
+            height, self.height = self.height, self.depth
             condition = self.expression()
             self.expect("else", "after the condition")
             otherwise = self.expression(self.conditional_power + 1)
+            self.height = max(height + 1, self.height)
+            self.check_depth(self.height)
             return Conditional(left.span.to(otherwise.span), condition, left, otherwise)
         what = UNSUPPORTED_OPERATORS.get(self.token.text)
         if what is not None:

@@ -21,13 +21,16 @@ from quorate.lang.elaborate import (
     Elaborator,
     Failed,
     Hole,
+    Kind,
     Local,
     Macro,
     Scope,
     TooLarge,
     argument_count,
     duplicate,
+    measure,
     measure_replaced,
+    normal,
     references,
     subexpressions,
 )
@@ -76,10 +79,15 @@ class PyvElaborator(Elaborator):
 
     def group(self, binders: Iterable[Binder]) -> list[Local]:
         made = super().group(binders)
-        for i, local in enumerate(made):
-            if any(local.name == other.name for other in made[:i]):
+        names: set[str] = set()
+        for local in made:
+            if local.name in names:
                 self.error("Q0205", f"two variables are called `{local.name}`", local.span)
+            names.add(local.name)
         return made
+
+    def term(self, expression: Expression, kind: Kind) -> Term:
+        return normal(super().term(expression, kind))
 
 
 class _Reader:
@@ -323,20 +331,23 @@ class _Reader:
         if symbol is None or self.where[declaration.name] is not declaration.span:
             return
         try:
-            formula = self.elaborator(1).formula(expression)
+            item = Derived(symbol, self.elaborator(1).formula(expression), declaration.span)
+            if self.later(declaration.span.start, expression):
+                raise Failed
+            if item.definition is not None:
+                self.weigh(item, item.definition[1], declaration.span)
         except Failed:
+            del self.scope.symbols[symbol.name]
+            self.scope.broken.add(symbol.name)
             return
-        if self.later(declaration.span.start, expression):
-            return
-        item = Derived(symbol, formula, declaration.span)
-        if item.definition is None:
-            self.implicit.append(item)
-            return
-        self.derived.append(item)
-        size, depth = self.weights[symbol] = measure_replaced(item.definition[1], self.weights)
+        (self.implicit if item.definition is None else self.derived).append(item)
+
+    def weigh(self, item: Derived, value: Term, span: Span) -> None:
+        """Make sure that a derived relation stays small when those that it is built on are expanded, too."""
+        size, depth = self.weights[item.symbol] = measure_replaced(value, self.weights)
         if size > MAX_TERM_SIZE or depth > MAX_TERM_DEPTH:
-            message = f"`{symbol.name}` is too large once derived relations are expanded"
-            self.sink.error("Q0222", message, declaration.span)
+            self.sink.error("Q0222", f"`{item.symbol.name}` is too large once derived relations are expanded", span)
+            raise Failed
 
     def later(self, start: int, expression: Expression) -> bool:
         """Report symbols that are declared after the derived relation which the expression defines."""
@@ -389,7 +400,8 @@ class _Reader:
                 if symbol not in mentioned and name not in written and not self.old_dialect:
                     message = f"{what} modifies `{name}` but says nothing about its new value"
                     self.sink.warning("Q0209", message, span, "the new value may be anything")
-        forgotten = sorted(symbol.name for symbol in mentioned.difference(modified))
+        unmodified = {symbol.name for symbol in mentioned.difference(modified)}
+        forgotten = sorted(unmodified - self.scope.broken)
         if forgotten and not self.old_dialect:
             self.sink.error(
                 "Q0209",
@@ -406,19 +418,17 @@ class _Reader:
         macro, modified = found
         modified += [item.symbol for item in self.implicit]
         constraints = [prime(item.formula) for item in self.implicit]
+        name, span = declaration.name, declaration.span
         try:
-            return to_transition(
-                declaration.name,
-                macro.parameters,
-                conj(macro.body, *constraints),
-                modified,
-                self.derived,
-                declaration.span,
-            )
+            made = to_transition(name, macro.parameters, conj(macro.body, *constraints), modified, self.derived, span)
+            sizes = [measure(made.guard, self.scope.measures)]
+            sizes += [measure(update.formula(), self.scope.measures) for update in made.updates]
+            if sum(size for size, _ in sizes) <= MAX_TERM_SIZE and max(depth for _, depth in sizes) <= MAX_TERM_DEPTH:
+                return made
         except TooLarge:
-            message = f"transition `{declaration.name}` is too large once derived relations are expanded"
-            self.sink.error("Q0222", message, declaration.span)
-            return None
+            pass
+        self.sink.error("Q0222", f"transition `{name}` is too large once definitions are expanded", span)
+        return None
 
     # -- traces ----------------------------------------------------------------------------------------------------
 

@@ -117,7 +117,8 @@ class _Printer:
         lines += self.declarations()
         for sort in model.sorts:
             if sort.elements:
-                lines.append(f"axiom {self.show(_enumeration(sort))}")
+                label = self.unused(f"{sort.name}_elements")
+                lines.append(f"axiom [{label}] {self.show(_enumeration(sort))}")
         lines += [self.named("axiom", item) for item in model.axioms]
         lines += [self.named("init", item) for item in model.initial]
         lines += [self.transition(item) for item in model.transitions]
@@ -212,7 +213,8 @@ class _Printer:
         calls = []
         for name, arguments in step.calls:
             listed = ", ".join("*" if argument is None else self.show(argument) for argument in arguments)
-            calls.append(f"{self.transitions[name]}({listed})" if arguments else self.transitions[name])
+            anything = all(argument is None for argument in arguments)
+            calls.append(self.transitions[name] if anything else f"{self.transitions[name]}({listed})")
         return " | ".join(calls)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quorate.lang.elaborate import replaced
+from quorate.lang.elaborate import normal, replaced
 from quorate.logic.terms import (
     FALSE,
     TRUE,
@@ -74,7 +74,7 @@ def to_transition(
         found = _extract(constraints, pending)
         if found is not None:
             new_updates, rest = found
-            updates |= {update.symbol: update for update in new_updates}
+            updates |= {u.symbol: Update(u.symbol, u.variables, normal(u.value)) for u in new_updates}
             fixed = {update.symbol.at(1): (update.variables, update.value) for update in new_updates}
             constraints = [part for item in rest for part in conjuncts(replaced(item, fixed))]
         else:
@@ -83,11 +83,14 @@ def to_transition(
             variables = tuple(Var(f"X{i}", sort) for i, sort in enumerate(symbol.arguments))
             updates[symbol] = Update(symbol, variables, choice_for(symbol)(*variables))
             constraints = _choose([symbol], constraints)
+    guard = normal(conj(*constraints))
+    if guard is FALSE and body is not FALSE:
+        return to_transition(name, parameters, FALSE, modified, (), span)
     return Transition(
         name,
         tuple(parameters),
         tuple(choice_for(symbol) for symbol in modified if symbol in choices),
-        conj(*constraints),
+        guard,
         tuple(updates[symbol] for symbol in modified),
         span,
     )
@@ -106,23 +109,25 @@ def _depends(symbol: Symbol, pending: list[Symbol], constraints: list[Term]) -> 
 
 def _extract(constraints: list[Term], wanted: list[Symbol]) -> tuple[list[Update], list[Term]] | None:
     """Updates that the constraints spell out, with the constraints that are left; None if there are none."""
-    partials: dict[Symbol, list[Partial]] = {}
-    rest: list[Term] = []
-    for part in constraints:
-        found = None if is_one_state(part) else _partials(part)
-        if found is None:
-            rest.append(part)
-        for partial in found or ():
-            partials.setdefault(partial[0], []).append(partial)
-    updates: list[Update] = []
+    said = [[] if is_one_state(part) else _partials(part) or [] for part in constraints]
+    partials: dict[Symbol, list[Partial]] = {symbol: [] for symbol in wanted}
+    for partial in (partial for listed in said for partial in listed):
+        if partial[0] in partials:
+            partials[partial[0]].append(partial)
+    updates: dict[Symbol, Update] = {}
+    used: set[Partial] = set()
     for symbol, listed in partials.items():
-        update = _complete(listed) if symbol in wanted else None
-        if update is None:
-            rest += [_partial_formula(partial) for partial in listed]
+        found = _complete(listed)
+        if found is not None:
+            updates[symbol], parts = found
+            used.update(parts)
+    rest: list[Term] = []
+    for part, listed in zip(constraints, said, strict=True):
+        if any(partial in used for partial in listed):
+            rest += [_partial_formula(partial) for partial in listed if partial not in used]
         else:
-            updates.append(update[0])
-            rest += update[1]
-    return (updates, rest) if updates else None
+            rest.append(part)
+    return (list(updates.values()), rest) if updates else None
 
 
 def _inline_new_derived(body: Term, derived: Iterable[Derived]) -> Term:
@@ -216,8 +221,8 @@ def _partial_formula(partial: Partial) -> Term:
     return forall(variables, implies(condition, equal(symbol.at(1)(*variables), value)))
 
 
-def _complete(partials: list[Partial]) -> tuple[Update, list[Term]] | None:
-    """An update if the partial values cover all arguments, with what has to hold where they overlap."""
+def _complete(partials: list[Partial]) -> tuple[Update, list[Partial]] | None:
+    """An update if one or two of the partial values cover all arguments, with those it is made of."""
     if not partials:
         return None
     symbol = partials[0][0]
@@ -230,16 +235,13 @@ def _complete(partials: list[Partial]) -> tuple[Update, list[Term]] | None:
     ]
     for i, (condition, value) in enumerate(aligned):
         if condition is TRUE:
-            return Update(symbol, variables, value), _leftover(partials[:i] + partials[i + 1 :])
+            return Update(symbol, variables, value), [partials[i]]
     places = {condition: i for i, (condition, _) in reversed(list(enumerate(aligned)))}
     for i, (condition, value) in enumerate(aligned):
         j = places.get(neg(condition))
         if j is not None:
             other, alternative = aligned[j]
-            rest = [partial for k, partial in enumerate(partials) if k not in (i, j)]
-            return Update(symbol, variables, ite(other, alternative, value)), _leftover(rest)
+            negative = isinstance(condition, Not)
+            whole = ite(other, alternative, value) if negative else ite(condition, value, alternative)
+            return Update(symbol, variables, whole), [partials[i], partials[j]]
     return None
-
-
-def _leftover(partials: list[Partial]) -> list[Term]:
-    return [_partial_formula(partial) for partial in partials]

@@ -14,7 +14,7 @@ from typing import Literal
 from quorate.engines.smt.session import Goal, Group, Limits, solve
 from quorate.engines.smt.workers import guarded
 from quorate.logic.structures import EvaluationError
-from quorate.logic.terms import TRUE, Sort, Term, conj, neg
+from quorate.logic.terms import INT, TRUE, Sort, Term, conj, neg
 from quorate.methods.induction.unroll import FiniteRun, Move, Option, Plan, any_move, symbolic_run
 from quorate.models.relational import Named, RelationalModel, TraceQuery
 from quorate.proof.traces import Trace, replay
@@ -40,6 +40,12 @@ def uniform_sizes(model: RelationalModel, size: int) -> dict[Sort, int]:
     return {sort: size for sort in model.sorts if sort.uninterpreted}
 
 
+def uses_integers(model: RelationalModel) -> bool:
+    """Integers have no finite expansion: such models are searched over all sizes only."""
+    values = [sort for symbol in model.symbols for sort in (*symbol.arguments, symbol.sort)]
+    return INT in values or any(p.sort is INT for t in model.transitions for p in t.parameters)
+
+
 def finite_search(
     model: RelationalModel,
     properties: Sequence[Named],
@@ -49,7 +55,7 @@ def finite_search(
     timeout: float,
 ) -> Found | None:
     """A shortest violation within `depth` steps at fixed sizes; None if the limits stopped the search early."""
-    if any(sort.name == "int" for symbol in model.symbols for sort in (*symbol.arguments, symbol.sort)):
+    if uses_integers(model):
         return None
     found = guarded(
         _finite_search, model, tuple(properties), dict(sizes), depth, limits.seed, timeout,
@@ -158,7 +164,7 @@ def _hunt(
                 break
     for length in range(reach + 1):
         progress(f"asking about all runs of {_steps(length)}, for all sizes")
-        status, trace, reason = _all_sizes(model, properties, length, limits)
+        status, trace, reason = symbolic_search(model, properties, length, limits)
         if status == "sat" and trace is not None:
             return trace, ""
         if status != "unsat":
@@ -169,9 +175,10 @@ def _hunt(
     return best, f"no violation within {_steps(depth)}, for all sizes"
 
 
-def _all_sizes(
+def symbolic_search(
     model: RelationalModel, properties: Sequence[Named], length: int, limits: Limits
 ) -> tuple[str, Trace | None, str]:
+    """A violation after exactly `length` steps, for all sizes: `sat` with the run, `unsat`, or `unknown` with the reason."""
     plan = Plan(True, (any_move(model),) * length, ((length, neg(conj(*(item.formula for item in properties)))),))
     run = symbolic_run(model, plan)
     group = Group(run.hypotheses, (Goal(f"violation after {length} steps", TRUE),), run.symbols)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve
 from quorate.logic.structures import Structure
 from quorate.logic.terms import neg
-from quorate.methods.induction.bounded import finite_search, uniform_sizes
+from quorate.methods.induction.bounded import finite_search, symbolic_search, uniform_sizes, uses_integers
 from quorate.methods.induction.counterexamples import smallest
 from quorate.methods.induction.obligations import Obligation, group, is_trivial, step_of
 from quorate.models.relational import Named, RelationalModel
@@ -96,7 +96,7 @@ def _decide(
     for number, goal, answer in solve([group(model, batch, assumed) for batch in batches], limits):
         answers[batches[number][goal]] = answer
         progress(f"{len(answers)} of {len(obligations)} obligations")
-    return answers
+    return {obligation: answers[obligation] for obligation in obligations}
 
 
 def _result(
@@ -176,6 +176,16 @@ def _violation(
             found = finite_search(model, [item], sizes, search.depth, limits, search.seconds)
             if found is not None and found.trace is not None:
                 return found.trace
+    return _symbolic_violation(model, item, limits, search) if uses_integers(model) else None
+
+
+def _symbolic_violation(model: RelationalModel, item: Named, limits: Limits, search: Search) -> Trace | None:
+    """A short run that violates the property, over all sizes, as long as the solvers answer."""
+    for length in range(search.depth + 1):
+        quick = replace(limits, timeout=min(limits.timeout, search.seconds))
+        status, trace, _ = symbolic_search(model, [item], length, quick)
+        if status != "unsat":
+            return trace
     return None
 
 
