@@ -129,9 +129,9 @@ def tables(draw, symbol, sizes):
 
 
 @st.composite
-def structures(draw, largest=2, symbols=SYMBOLS):
-    """A structure with up to `largest` elements in each uninterpreted sort."""
-    sizes = {sort: draw(st.integers(1, largest)) for sort in (NODE, VALUE)}
+def structures(draw, largest=2, symbols=SYMBOLS, sizes=None):
+    """A structure of the given sizes, or with up to `largest` elements in each uninterpreted sort."""
+    sizes = sizes or {sort: draw(st.integers(1, largest)) for sort in (NODE, VALUE)}
     return Structure(sizes, {symbol: _table(draw, symbol, sizes) for symbol in symbols})
 
 

@@ -59,7 +59,9 @@ def test_lines_that_are_not_understood(line: str) -> None:
     assert read(line) == ([], ["Q0216"])
 
 
-@pytest.mark.parametrize("line", ["# we expect: safety proved", "expect: safety proved", "sort a # expect: safety proved"])
+@pytest.mark.parametrize(
+    "line", ["# we expect: safety proved", "expect: safety proved", "sort a # expect: safety proved"]
+)
 def test_other_lines_are_none(line: str) -> None:
     assert read(line) == ([], [])
 

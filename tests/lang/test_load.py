@@ -74,7 +74,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     binary = tmp_path / "binary.pyv"
     binary.write_bytes(b"sort node \xff\xfe")
     assert reason(binary) == "cannot read the file: it is not UTF-8 text"
-    assert reason("a\0b.pyv") == "cannot read the file: its name is not one"
+    assert reason("a\0b.pyv") == "cannot read the file: embedded null byte"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")

@@ -53,15 +53,19 @@ def parse(source: Source, language: Language | None = None) -> Loaded:
     return Loaded(model, sink.sorted())
 
 
+def _unreadable(path: str | Path, reason: str) -> LanguageError:
+    message = f"cannot read the file: {reason}"
+    return LanguageError((Diagnostic("Q0002", message, Span(Source(str(path), ""), 0, 0)),))
+
+
 def load(path: str | Path, language: Language | None = None) -> Loaded:
     """The model of a file.  Raises `LanguageError` with all diagnostics if it cannot be read."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _unreadable(path, "it is not UTF-8 text") from None
     except (OSError, ValueError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        sink = Sink()
-        sink.error("Q0002", f"cannot read the file: {reason}", Span(Source(str(path), ""), 0, 0))
-        raise LanguageError(sink.sorted()) from None
+        raise _unreadable(path, getattr(problem, "strerror", None) or str(problem)) from None
     if "\n" not in text:
         text = text.replace("\r", "\n")
     return parse(Source(str(path), text), language)

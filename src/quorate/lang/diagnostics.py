@@ -44,35 +44,46 @@ class Diagnostic:
 
 def _excerpt(span: Span) -> list[str]:
     number, column = span.line, span.column
-    text = "".join(c if c.isprintable() or c == "\t" else "�" for c in span.source.line(number))
+    text = span.source.line(number)
     width = max(1, min(span.end - span.start, len(text) - column + 1))
     before, marked, after = text[: column - 1], text[column - 1 : column - 1 + width], text[column - 1 + width :]
     if len(text) > MAX_EXCERPT:
         before = "…" + before[-40:] if len(before) > 40 else before
         marked, width = (marked[:40], 40) if width > 40 else (marked, width)
         after = after[:40] + "…"
+    before, marked, after = map(_printable, (before, marked, after))
     blank = "".join("\t" if character == "\t" else " " for character in before)
     gutter = f"{number:>5}"
     return [f"{gutter} | {before}{marked}{after}".rstrip(), f"{' ' * len(gutter)} | {blank}{'^' * width}"]
+
+
+def _printable(text: str) -> str:
+    """Nothing that a terminal would obey."""
+    return "".join(character if character.isprintable() or character == "\t" else "�" for character in text)
 
 
 class LanguageError(Exception):
     """A text that cannot be read; carries every diagnostic of the file, warnings included."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        super().__init__("\n".join(diagnostic.render() for diagnostic in diagnostics))
+        super().__init__(diagnostics)
         self.diagnostics = diagnostics
+
+    def __str__(self) -> str:
+        return "\n".join(diagnostic.render() for diagnostic in self.diagnostics)
 
 
 @dataclass
 class Sink:
-    """Collects diagnostics; one per place and code, so that one mistake is told once."""
+    """Collects diagnostics; one per place and code, so that one mistake is told once, and an error before a warning."""
 
     found: dict[tuple[int, str], Diagnostic] = field(default_factory=dict)
 
     def report(self, diagnostic: Diagnostic) -> None:
         assert diagnostic.code in CATALOGUE, diagnostic.code
-        self.found.setdefault((diagnostic.span.start, diagnostic.code), diagnostic)
+        known = self.found.setdefault((diagnostic.span.start, diagnostic.code), diagnostic)
+        if diagnostic.severity == "error" and known.severity == "warning":
+            self.found[diagnostic.span.start, diagnostic.code] = diagnostic
 
     def error(self, code: str, message: str, span: Span, *notes: str, fix: str | None = None) -> None:
         self.report(Diagnostic(code, message, span, "error", (), notes, fix))

@@ -233,6 +233,27 @@ def test_constant_assumptions():
     assert solver.holds(TRUE) and not solver.holds(FALSE)
 
 
+def test_no_time_no_answer():
+    circuit = Circuit()
+    circuit.require(circuit.variable())
+    solver = SatSolver(circuit)
+    assert [solver.solve((), timeout) for timeout in (0.0, -1.0)] == [None, None]
+    assert solver.solve((), 20.0) is True and solver.solve() is True
+
+
+def test_a_hard_question_runs_out_of_time_and_the_next_does_not():
+    """Eleven pigeons in ten holes."""
+    circuit = Circuit()
+    places = [[circuit.variable() for _ in range(10)] for _ in range(11)]
+    for place in places:
+        circuit.require_one_of(place)
+    for hole in zip(*places, strict=True):
+        circuit.clauses += [(-a, -b) for i, a in enumerate(hole) for b in hole[i + 1 :]]
+    solver = SatSolver(circuit)
+    assert solver.solve((), 0.05) is None
+    assert solver.solve([places[0][0], places[0][1]], 20.0) is False
+
+
 # -- grounding -------------------------------------------------------------------------------------------------------
 
 

@@ -107,9 +107,10 @@ def test_grouping(text: str, expected: str | None) -> None:
 
 def declarations(text: str) -> list[Declaration]:
     sink = Sink()
-    found, _ = parse(source(text), sink)
+    found = parse(source(text), sink)
     assert not sink.found, [item.render() for item in sink.sorted()]
-    return found
+    assert found is not None
+    return found[0]
 
 
 @pytest.mark.parametrize(
@@ -252,6 +253,10 @@ safety broken(X) & half & open -> stuck(X)
 sat trace { stuck }
 """
     assert [item.code for item in problems(text)] == ["Q0101"] * 4
+
+
+def test_reading_gives_up_after_many_errors() -> None:
+    assert codes("safety )\n" * 1000 + "safety unknown") == ["Q0101"] * 50
 
 
 def test_proof_scripts_are_warned_about() -> None:

@@ -267,8 +267,10 @@ class SatSolver:
 
         if FALSE in assumptions:
             return False
+        if timeout is not None and timeout <= 0:
+            return None
         self._feed()
-        self.solver.set("timeout", int(timeout * 1000) if timeout is not None else 0xFFFFFFFF)
+        self.solver.set("timeout", max(1, int(timeout * 1000)) if timeout is not None else 0xFFFFFFFF)
         literals = [self._bool(a) if a > 0 else z3.Not(self._bool(-a)) for a in assumptions if a != TRUE]
         answer = self.solver.check(*literals)
         if answer == z3.sat:

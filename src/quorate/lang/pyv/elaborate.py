@@ -62,8 +62,10 @@ from quorate.models.source import Source, Span
 
 def read(source: Source, sink: Sink) -> RelationalModel | None:
     """The model of a mypyvy file, or None if the sink holds errors."""
-    declarations, broken = parse(source, sink)
-    model = _Reader(source, sink, declarations, broken).model()
+    parsed = parse(source, sink)
+    if parsed is None:
+        return None
+    model = _Reader(source, sink, *parsed).model()
     return None if sink.failed else model
 
 

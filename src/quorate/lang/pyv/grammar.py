@@ -187,6 +187,8 @@ STARTS = frozenset(
 UNNAMED = frozenset(["axiom", "init", "safety", "invariant", "theorem"])
 """Declarations in which a name stands in brackets, if there is one."""
 
+MAX_STUMBLES = 50
+
 ENDS = frozenset(["name", "number", "annotation", "true", "false", ")", "]", "}", "'"])
 
 
@@ -199,10 +201,16 @@ class PyvParser(Parser):
     def __init__(self, tokens: list[Token], sink: Sink) -> None:
         super().__init__(tokens, sink)
         self.broken: set[str] = set()
+        self.stumbles = 0
+
+    @property
+    def hopeless(self) -> bool:
+        """Are there so many syntax errors that it makes no sense to go on?"""
+        return self.stumbles >= MAX_STUMBLES
 
     def program(self) -> list[Declaration]:
         declarations: list[Declaration] = []
-        while not self.at("end"):
+        while not self.at("end") and not self.hopeless:
             start = self.index
             try:
                 declaration = self.declaration()
@@ -214,6 +222,7 @@ class PyvParser(Parser):
 
     def recover(self, start: int) -> None:
         """Move on to the next declaration and remember the name of the one that is given up."""
+        self.stumbles += 1
         head = self.tokens[start : start + 4]
         unnamed = head[0].kind in UNNAMED and self.tokens[min(start + 1, len(self.tokens) - 1)].kind != "["
         self.broken.update(token.text for token in head if token.kind == "name" and not unnamed)
@@ -431,7 +440,11 @@ class PyvParser(Parser):
         return super().primary()
 
 
-def parse(source: Source, sink: Sink) -> tuple[list[Declaration], set[str]]:
-    """The declarations of a mypyvy file, and the names that faulty ones would have declared."""
+def parse(source: Source, sink: Sink) -> tuple[list[Declaration], set[str]] | None:
+    """The declarations of a mypyvy file, and the names that faulty ones would have declared.
+
+    None if there are so many syntax errors that it makes no sense to look further.
+    """
     parser = PyvParser(tokenize(source, LEXICON, sink), sink)
-    return parser.program(), parser.broken
+    declarations = parser.program()
+    return None if parser.hopeless else (declarations, parser.broken)
