@@ -209,7 +209,8 @@ def examine(mutant: Mutant) -> str:
         assert all(item.severity == "warning" for item in loaded.warnings), "read in spite of an error"
         if loaded.model.language == "pyv":
             again = parse(Source(mutant.path, print_model(loaded.model)), "pyv").model
-            assert again == loaded.model, "what is printed reads back differently"
+            renamed = any(item.code == "Q0205" for item in loaded.warnings)
+            assert renamed or again == loaded.model, "what is printed reads back differently"
     return "read"
 
 

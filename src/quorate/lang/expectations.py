@@ -23,7 +23,7 @@ def expectations(source: Source, sink: Sink) -> tuple[Expectation, ...]:
     """All expectations of a file, in order; lines that are not understood are warned about."""
     found = []
     for match in _LINE.finditer(source.text):
-        span = Span(source, match.start(1), max(match.end(1), match.start(1) + 1))
+        span = Span(source, match.start(1), match.end(1))
         words = match.group(1).split()
         verb = words.pop(0) if words and words[0] in VERBS else None
         if verb == "check" and words and re.fullmatch("states=[0-9]+", words[-1]):
