@@ -1,8 +1,8 @@
 """Whole commands, as documented: the console examples of `tests/commands/*.md` and of the README are run and compared.
 
-A block ```` ```pyv file=lock.pyv ```` makes a file.  In a ```` ```console ```` block, a line `$ quorate ...` is a command; what follows is
-its exact output (standard output, then standard error), where a line `…` stands for any lines, and a last line `[exit 1]` for an
-exit code other than 0.
+A block ```` ```pyv file=lock.pyv ```` makes a file.  In a ```` ```console ```` block, a line `$ quorate ...` is a
+command; what follows is its exact output (standard output, then standard error), where a line `…` stands for any lines,
+and a last line `[exit 1]` for an exit code other than 0.
 """
 
 from __future__ import annotations

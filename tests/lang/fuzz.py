@@ -29,7 +29,30 @@ SECONDS = 5.0
 
 WORD = re.compile(r"\s+|#[^\n]*|[A-Za-z0-9_]+|<->|->|:=|~=|!=|<=|>=|.", re.DOTALL)
 NAMES = ["X", "Y", "x", "node", "p", "q", "true", "false", "0", "99999999999999999999", "safety", "init", "new", "old"]
-MARKS = ["(", ")", "[", "]", "{", "}", ".", ",", ":", ";", "'", "&", "|", "!", "~", "=", "->", "<->", ":=", "*", "+", "@a"]
+MARKS = [
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ".",
+    ",",
+    ":",
+    ";",
+    "'",
+    "&",
+    "|",
+    "!",
+    "~",
+    "=",
+    "->",
+    "<->",
+    ":=",
+    "*",
+    "+",
+    "@a",
+]
 OPENINGS = [
     "(", "!", "~", "& ", "| ", "{", "[", "forall X:node. ", "exists X. ", "forall X. (p(X) -> ", "if true then (",
     "let x = true in ", "new(", "old(", "f(", "if true { ", "distinct(", "(true <-> ", "object o = {", "fbii {",
@@ -107,7 +130,9 @@ def replace_word(choice: random.Random, text: str, other: str) -> str:
     """Put a name, a mark or a word of the same text in the place of another."""
     words = _words(text) or [""]
     places = _places(words)
-    words[choice.choice(places)] = choice.choice([choice.choice(NAMES), choice.choice(MARKS), words[choice.choice(places)]])
+    words[choice.choice(places)] = choice.choice(
+        [choice.choice(NAMES), choice.choice(MARKS), words[choice.choice(places)]]
+    )
     return "".join(words)
 
 

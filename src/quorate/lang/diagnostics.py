@@ -43,6 +43,8 @@ class Diagnostic:
 
 
 def _excerpt(span: Span) -> list[str]:
+    if not span.source.text:
+        return []
     number, column = span.line, span.column
     text = span.source.line(number)
     width = max(1, min(span.end - span.start, len(text) - column + 1))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from quorate.apps.cli import reports
 from quorate.apps.cli.reports import FileReport, Report
 from quorate.lang import Loaded, load
-from quorate.lang.diagnostics import Diagnostic, LanguageError, explain
+from quorate.lang.diagnostics import CATALOGUE, Diagnostic, LanguageError, explain
 from quorate.models.relational import RelationalModel
 from quorate.proof.verdicts import Result
 
@@ -31,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         "explain": explain_code,
     }
     try:
+        _check_outputs(arguments)
         return verbs[arguments.verb](arguments)
     except LanguageError as problem:
         _print_diagnostics(problem.diagnostics, arguments)
@@ -45,8 +48,31 @@ def _print_diagnostics(found: Sequence[Diagnostic], arguments: argparse.Namespac
     stream = sys.stderr if output_format == "text" else sys.stdout
     print(reports.diagnostics(found, output_format), file=stream)
     errors = sum(item.severity == "error" for item in found)
+    codes = {item.code for item in found}
     if output_format == "text":
-        print(f"\n{errors} error{'s' * (errors != 1)}; `quorate explain CODE` says more about each", file=stream)
+        hint = f"`quorate explain {codes.pop()}` says more" if len(codes) == 1 else "`quorate explain CODE` says more"
+        print(f"\n{errors} error{'s' * (errors != 1)}; {hint}", file=stream)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Find out before the work starts, not after it, that its results cannot be saved."""
+    if len(getattr(arguments, "files", ())) > 1:
+        for name in ("certificate", "trace"):
+            if getattr(arguments, name, None):
+                raise UsageError(f"--{name} needs a single FILE")
+    files = [getattr(arguments, "output", None)]
+    if arguments.verb in ("induct", "check"):
+        files += [getattr(arguments, "certificate", None), arguments.trace]
+    for path in filter(None, files):
+        folder = Path(path).parent
+        if Path(path).is_dir():
+            raise UsageError(f"cannot write {path}: it is a folder")
+        if not folder.is_dir():
+            raise UsageError(f"cannot write {path}: there is no folder {folder}")
+        if not os.access(folder, os.W_OK):
+            raise UsageError(f"cannot write {path}: the folder {folder} is not writable")
+    for path in filter(None, [getattr(arguments, "dump_smt", None), getattr(arguments, "proofs", None)]):
+        _writing(path, lambda path=path: Path(path).mkdir(parents=True, exist_ok=True))  # type: ignore[misc]
 
 
 def _load_all(paths: Sequence[str], language: Any) -> list[Loaded]:
@@ -114,7 +140,8 @@ def _evidence_text(model: RelationalModel, results: Sequence[Result]) -> list[st
     shown = []
     for result in results:
         if result.evidence is not None and result.verdict in ("violated", "not-inductive"):
-            shown.append(f"{result.property}: {result.verdict}\n{show_trace(model, result.evidence).rstrip()}")
+            name = reports.shown_name(result.property, result.span)
+            shown.append(f"{name}: {result.verdict}\n{show_trace(model, result.evidence).rstrip()}")
     return shown
 
 
@@ -150,13 +177,15 @@ def parse(arguments: argparse.Namespace) -> int:
         documents = [model_json(item.model, item.warnings) for item in loaded]
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2, ensure_ascii=False))
         return 0
-    for item in loaded:
-        if arguments.to:
-            print(print_model(item.model, arguments.to))
-        elif arguments.output_format == "text":
-            print("\n".join([*(warning.render() for warning in item.warnings), summary(item.model)]))
-        elif item.warnings:
-            print(reports.diagnostics(item.warnings, arguments.output_format))
+    if arguments.to:
+        print("\n".join(print_model(item.model, arguments.to).rstrip("\n") for item in loaded))
+    elif arguments.output_format == "text":
+        blocks = [part for item in loaded for part in (*(w.render() for w in item.warnings), summary(item.model))]
+        print("\n\n".join(blocks))
+    else:
+        warnings = [warning for item in loaded for warning in item.warnings]
+        shown = reports.diagnostics(warnings, arguments.output_format, arguments.files)
+        print(shown, end="\n" if shown else "")
     return 0
 
 
@@ -167,8 +196,6 @@ def induct(arguments: argparse.Namespace) -> int:
 
     started = time.monotonic()
     loaded = _load_all(arguments.files, arguments.lang)
-    if arguments.certificate and len(loaded) > 1:
-        raise UsageError("--certificate needs a single FILE")
     files = []
     for item in loaded:
         progress = _Progress(arguments)
@@ -259,8 +286,10 @@ def trace(arguments: argparse.Namespace) -> int:
         found = itf.from_itf(model, itf.load(arguments.trace))
         if arguments.action == "replay":
             replay(model, found)
-            claim = f" and violates {found.violated}" if found.violated else ""
-            print(f"{arguments.trace}: {len(found.steps)} steps replay{claim}")
+            steps = f"{len(found.steps)} step{'s' * (len(found.steps) != 1)}"
+            claim = f"; the last state violates {found.violated}" if found.violated else ""
+            what = "run" if found.kind == "run" else "counterexample to induction"
+            print(f"{arguments.trace}: the {what} of {steps} replays{claim}")
             return 0
         replay(model, found)
     except itf.TraceFormatError as problem:
@@ -293,6 +322,9 @@ def trace(arguments: argparse.Namespace) -> int:
 
 def explain_code(arguments: argparse.Namespace) -> int:
     """What a diagnostic code means."""
+    if arguments.code is None:
+        print("\n".join(f"{code}  {title}" for code, (title, _) in CATALOGUE.items()))
+        return 0
     text = explain(arguments.code)
     if text is None:
         raise UsageError(f"there is no diagnostic {arguments.code!r}; codes look like Q0201")

@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from quorate import __version__
 
@@ -18,8 +19,18 @@ exit codes: 0 every property has its expected verdict; 1 some property does not;
 3 inconclusive; 130 interrupted.  `quorate VERB --help` lists the options of a verb."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Options are written in full, and a mistake is told in one line."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **options})
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n`{self.prog} --help` lists what it understands\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="quorate",
         description="Proves distributed protocols correct for any number of nodes, or shows exactly how they break.",
         epilog=EPILOG,
@@ -60,7 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     recheck.add_argument("certificate", metavar="CERTIFICATE")
     recheck.add_argument("protocol", metavar="FILE", nargs="?", help="the protocol (default: beside the certificate)")
     recheck.add_argument("--proofs", metavar="DIR", help="store cvc5's proof of every obligation in this folder")
-    _output(recheck)
+    _output(recheck, ("text", "json"))
     _limits(recheck)
 
     trace = verbs.add_parser(
@@ -72,10 +83,9 @@ def build_parser() -> argparse.ArgumentParser:
     trace.add_argument("expression", metavar="EXPR", nargs="?", help="with `eval`: a formula or term over a state")
     trace.add_argument("--lane", metavar="SORT", help="with `sequence`: the sort that stands for nodes")
     trace.add_argument("--output", metavar="FILE", help="with `minimise`: where to save the result")
-    _output(trace)
 
     explain = verbs.add_parser("explain", help="what a diagnostic code means")
-    explain.add_argument("code", metavar="CODE")
+    explain.add_argument("code", metavar="CODE", nargs="?", help="like Q0201 (default: list all of them)")
     return parser
 
 
@@ -86,8 +96,9 @@ def _files(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _output(parser: argparse.ArgumentParser) -> None:
-    formats = ("text", "json", "junit", "sarif", "github")
+def _output(
+    parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json", "junit", "sarif", "github")
+) -> None:
     parser.add_argument("--output-format", choices=formats, default="text", help="how to report (default: text)")
     parser.add_argument(
         "--json", action="store_const", const="json", dest="output_format", help="short for --output-format json"

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from quorate.apps.cli.commands import UsageError
+from quorate.apps.cli.reports import tool
 from quorate.lang import load
 from quorate.proof.certificates import CertificateError
 from quorate.proof.certificates import load as load_certificate
@@ -17,6 +19,8 @@ from quorate.proof.files import write_atomically
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit 0 if accepted, 1 if rejected, 3 if a solver gave no answer, 2 if the files cannot be used."""
+    if not Path(arguments.certificate).is_file():
+        raise UsageError(f"there is no file {arguments.certificate}")
     try:
         certificate = load_certificate(arguments.certificate)
         path = arguments.protocol or str(Path(arguments.certificate).parent / Path(certificate.protocol).name)
@@ -75,7 +79,14 @@ def _document(arguments: argparse.Namespace, verdict: str, reason: str, outcomes
         }
         for outcome in outcomes
     ]
-    document = {"certificate": arguments.certificate, "verdict": verdict, "reason": reason, "obligations": rows}
+    document = {
+        "tool": tool(),
+        "command": "recheck",
+        "certificate": arguments.certificate,
+        "verdict": verdict,
+        "reason": reason,
+        "obligations": rows,
+    }
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,21 +93,52 @@ def render(report: Report, output_format: str) -> str:
     return renderers[output_format](report)
 
 
+def shown_name(name: str, span: Span | None) -> str:
+    """The name of a property, with its line if the file does not give it that name."""
+    if span is None:
+        return name
+    label = re.escape(name.rpartition(".")[2])
+    named = re.search(rf"\[\s*{label}\s*\]", span.source.text[span.start : span.end])
+    return name if named else f"{name} (line {span.line})"
+
+
 def text(report: Report) -> str:
-    lines: list[str] = [warning.render() for warning in report.warnings]
+    """For people: a line per property, then the evidence, then one line that sums it up."""
+    blocks = [warning.render() for warning in report.warnings]
     for file in report.files:
-        lines.append(file.path)
-        width = max((len(result.property) for result in file.results), default=0)
-        for result, expected in zip(file.results, file.expected, strict=True):
-            remark = f"  ({result.reason})" if result.reason else ""
-            surprise = "" if result.verdict == expected else f"  — expected {expected}" if expected != "proved" else ""
-            lines.append(f"  {MARKS[result.verdict]} {result.property:<{width}}  {result.verdict}{remark}{surprise}")
-        for detail in file.details:
-            lines += ["", detail]
-    return "\n".join(lines)
+        blocks.append("\n".join([file.path, *_rows(file)]))
+        blocks += file.details
+    return "\n\n".join([*blocks, _total(report)])
 
 
-def _tool() -> dict[str, Any]:
+def _rows(file: FileReport) -> list[str]:
+    if not file.results:
+        return ["  the file states no property"]
+    names = [shown_name(result.property, result.span) for result in file.results]
+    width = max(map(len, names))
+    room = max((len(result.verdict) for result in file.results if result.reason), default=0)
+    rows = []
+    for name, result, expected in zip(names, file.results, file.expected, strict=True):
+        reason = result.reason.removeprefix(f"{result.verdict} ")
+        row = f"  {MARKS[result.verdict]} {name:<{width}}  {result.verdict:<{room}}  {f'({reason})' if reason else ''}"
+        remark = (
+            "" if expected == "proved" else " as expected" if result.verdict == expected else f" expected {expected}"
+        )
+        rows.append(row.rstrip() + (f"  —{remark}" if remark else ""))
+    return rows
+
+
+def _total(report: Report) -> str:
+    counts = Counter(result.verdict for file in report.files for result in file.results)
+    total = sum(counts.values())
+    listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in MARKS if counts[verdict])
+    files = f" in {len(report.files)} files" if len(report.files) > 1 else ""
+    properties = f"{total} propert{'y' if total == 1 else 'ies'}{files}"
+    return f"{properties}{': ' if listed else ''}{listed} ({report.seconds:.1f} s)"
+
+
+def tool() -> dict[str, Any]:
+    """Who says so: the versions of the tool and of the solvers."""
     from importlib.metadata import version
 
     return {"name": "quorate", "version": __version__, "solvers": {"z3": version("z3-solver"), "cvc5": version("cvc5")}}
@@ -117,6 +150,7 @@ def to_json(report: Report) -> str:
         {
             "file": file.path,
             "property": result.property,
+            "line": result.span.line if result.span else None,
             "kind": result.kind,
             "verdict": result.verdict,
             "expected": expected,
@@ -135,7 +169,7 @@ def to_json(report: Report) -> str:
     ]
     files = [{"file": file.path, "sha256": file.sha256} for file in report.files]
     document: dict[str, Any] = {
-        "tool": _tool(),
+        "tool": tool(),
         **(files[0] if len(files) == 1 else {"files": files}),
         "command": report.command,
         "config": dict(report.config),
@@ -242,10 +276,10 @@ def _annotation(level: str, path: str, line: int, column: int, title: str, messa
     return f"::{level} {fields}::{escape(message, {})}"
 
 
-def diagnostics(found: Sequence[Diagnostic], output_format: str) -> str:
-    """Diagnostics alone, when a file could not be read."""
+def diagnostics(found: Sequence[Diagnostic], output_format: str, files: Sequence[str] = ()) -> str:
+    """Diagnostics alone: of files that could not be read, or of files that are only read."""
     if output_format == "json":
-        document = {"tool": _tool(), "verdict": None, "results": [], "diagnostics": [diagnostic_json(d) for d in found]}
+        document = {"tool": tool(), "verdict": None, "results": [], "diagnostics": [diagnostic_json(d) for d in found]}
         return json.dumps(document, indent=2, ensure_ascii=False)
     if output_format == "github":
         return "\n".join(github_annotation(item) for item in found)
@@ -258,10 +292,13 @@ def diagnostics(found: Sequence[Diagnostic], output_format: str) -> str:
         )
     if output_format == "junit":
         root = ElementTree.Element("testsuites", name="quorate")
-        suite = ElementTree.SubElement(root, "testsuite", name="diagnostics", tests=str(len(found)))
+        suite = ElementTree.SubElement(root, "testsuite", name="diagnostics", tests=str(len(files) + len(found)))
+        for path in files:
+            ElementTree.SubElement(suite, "testcase", name=path, classname="parse")
         for item in found:
             case = ElementTree.SubElement(suite, "testcase", name=f"{item.span}", classname=item.code)
             if item.severity == "error":
                 ElementTree.SubElement(case, "error", message=item.message).text = item.render()
+        ElementTree.indent(root)
         return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
     return "\n\n".join(item.render() for item in found)

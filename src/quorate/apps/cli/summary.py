@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from quorate.apps.cli.reports import diagnostic_json
+from quorate.apps.cli.reports import diagnostic_json, shown_name
 from quorate.lang.diagnostics import Diagnostic
 from quorate.logic.printing import show
 from quorate.logic.terms import Symbol
@@ -34,11 +34,11 @@ def summary(model: RelationalModel) -> str:
         ("rigid", [_signature(symbol) for symbol in rigid]),
         ("mutable", [_signature(symbol) for symbol in mutable]),
         ("transitions", [transition.name for transition in model.transitions]),
-        ("safety", [item.name for item in model.safety]),
-        ("invariants", [item.name for item in model.invariants]),
-        ("theorems", [item.name for item in model.theorems]),
-        ("queries", [item.name for item in model.traces]),
-        ("axioms", [item.name for item in model.axioms]),
+        ("safety", [shown_name(item.name, item.span) for item in model.safety]),
+        ("invariants", [shown_name(item.name, item.span) for item in model.invariants]),
+        ("theorems", [shown_name(item.name, item.span) for item in model.theorems]),
+        ("queries", [shown_name(item.name, item.span) for item in model.traces]),
+        ("axioms", [shown_name(item.name, item.span) for item in model.axioms]),
     ]
     lines = [model.source.path]
     lines += [f"  {name:<12} {len(items):>3}  {_clip(items)}" for name, items in rows if items]

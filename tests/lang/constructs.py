@@ -1,0 +1,173 @@
+"""Every construct of the languages that is read, or refused, with a smallest example of each.
+
+`tests/lang/test_constructs.py` reads every example; `docs/generate.py` makes the page of supported constructs from this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Construct:
+    """`refused` is the diagnostic code of a construct outside the subset, None for what is read."""
+
+    language: Literal["pyv", "ivy"]
+    name: str
+    example: str
+    refused: str | None = None
+
+
+def pyv(name: str, example: str, refused: str | None = None) -> Construct:
+    return Construct("pyv", name, example, refused)
+
+
+def ivy(name: str, example: str, refused: str | None = None) -> Construct:
+    return Construct("ivy", name, example, refused)
+
+
+NODE = "sort node\n"
+HELD = "sort node\nmutable relation held(node)\n"
+TAKE = HELD + "transition take(n: node)\n  modifies held\n  new(held(N)) <-> held(N) | N = n\n"
+TYPE = "#lang ivy1.7\ntype node\n"
+STATE = TYPE + "relation held(N:node)\nafter init { held(N) := false }\n"
+
+CONSTRUCTS = (
+    pyv("sorts", "sort node"),
+    pyv(
+        "relations, constants, functions; mutable and immutable",
+        NODE + "immutable constant root: node\nmutable function next(node): node",
+    ),
+    pyv("annotations (read and ignored)", "sort node\nimmutable relation le(node, node) @no_minimize"),
+    pyv(
+        "axioms, initial conditions, labels",
+        HELD + "immutable relation root(node)\naxiom [some] exists N. root(N)\ninit !held(N)",
+    ),
+    pyv("implicit universal variables", HELD + "safety held(N) & held(M) -> N = M"),
+    pyv("transitions with `modifies` and `new(..)`", TAKE),
+    pyv("primes", HELD + "transition take(n: node)\n  modifies held\n  forall N. held'(N) <-> held(N) | N = n"),
+    pyv("transitions that change nothing", HELD + "transition idle(n: node) = held(n)"),
+    pyv("nondeterministic updates", HELD + "transition shake()\n  modifies held\n  forall N. new(held(N)) -> held(N)"),
+    pyv(
+        "the old dialect, `old(..)`",
+        HELD + "transition take(n: node)\n  modifies held\n  held(N) <-> old(held(N)) | N = n",
+    ),
+    pyv(
+        "parameters without a sort",
+        HELD
+        + "transition take(n)\n  modifies held\n  held(n) & !new(held(n)) & (N != n -> (new(held(N)) <-> held(N)))",
+    ),
+    pyv(
+        "derived relations",
+        HELD + "derived relation any_held: any_held <-> exists N. held(N)\nsafety any_held -> exists N. held(N)",
+    ),
+    pyv(
+        "derived relations by any formula",
+        HELD + "derived relation marked(node): marked(N) -> held(N)\nsafety marked(N) -> held(N)",
+    ),
+    pyv(
+        "definitions",
+        HELD + "definition alone(n: node) = held(n) & (forall M. held(M) -> M = n)\nsafety held(N) -> alone(N)",
+    ),
+    pyv(
+        "two-state definitions",
+        HELD + "twostate definition kept(n: node) = held(n) <-> held'(n)\ntransition idle() modifies held (kept(N))",
+    ),
+    pyv("theorems over zero, one or two states", TAKE + "twostate theorem take(N) -> held'(N)"),
+    pyv("named properties as definitions", TAKE + "init [empty] !held(N)\ntheorem empty -> !held(N)"),
+    pyv(
+        "`sat trace` and `unsat trace`",
+        TAKE
+        + "init !held(N)\nsat trace {\n  take\n  any transition\n  assert exists N. held(N)\n}\nunsat trace {\n  take\n  assert !held(N)\n}",
+    ),
+    pyv(
+        "trace calls with arguments, alternatives",
+        TAKE + "immutable constant root: node\nsat trace {\n  take(root) | take(*)\n}",
+    ),
+    pyv("if-then-else and let", HELD + "safety let x = (exists N. held(N)) in if x then x else true"),
+    pyv("distinct", "sort node\nimmutable constant a: node\nimmutable constant b: node\naxiom distinct(a, b)"),
+    pyv(
+        "integers: literals, + - *, comparisons",
+        "mutable constant x: int\ninit x = 0\ntransition up() modifies x new(x) = x + 1\nsafety x * x >= 0",
+    ),
+    pyv(
+        "forward-backward scripts, `fbii` (skipped with a warning)", HELD + "fbii {\n  forward { invariant held(N) }\n}"
+    ),
+    pyv("phase automata", HELD + "automaton {\n  global\n}", "Q0104"),
+    pyv("integers as arguments of symbols", "mutable relation seen(int)", "Q0217"),
+    ivy("`#lang ivy1.3` to `ivy1.8`", "#lang ivy1.5\ntype node"),
+    ivy("other versions", "#lang ivy2.0\ntype node", "Q0105"),
+    ivy("types, enumerated types", "#lang ivy1.7\ntype color = {red, green}\nindividual c : color"),
+    ivy(
+        "relations, functions, individuals", TYPE + "relation r(X:node)\nfunction f(X:node) : node\nindividual c : node"
+    ),
+    ivy("`interpret` as a finite range or enumeration", TYPE + "interpret node -> {0..3}"),
+    ivy(
+        "`interpret` as int",
+        "#lang ivy1.7\ntype t\nindividual x : t\ninterpret t -> int\nafter init { x := 0 }\nsafety x = 0",
+    ),
+    ivy("`interpret` as nat", "#lang ivy1.7\ntype t\ninterpret t -> nat", "Q0104"),
+    ivy("structs", "#lang ivy1.7\ntype t = struct { a : t }", "Q0104"),
+    ivy("defined relations", STATE + "relation idle(N:node) = ~held(N)\nsafety idle(N) | held(N)"),
+    ivy("`definition`", STATE + "relation idle(N:node)\ndefinition idle(N) = ~held(N)\nsafety idle(N) | held(N)"),
+    ivy("axioms and properties", TYPE + "relation le(X:node, Y:node)\naxiom le(X, X)\nproperty le(X, X)"),
+    ivy(
+        "modules and `instantiate`",
+        "#lang ivy1.7\nmodule order(r) = {\n  axiom r(X, X)\n}\ntype node\nrelation le(X:node, Y:node)\ninstantiate order(le)",
+    ),
+    ivy(
+        "named instances",
+        "#lang ivy1.7\nmodule ring(t) = {\n  relation btw(X:t, Y:t, Z:t)\n}\ntype node\ninstantiate ring : ring(node)\naxiom ring.btw(X, Y, Z) -> X ~= Y",
+    ),
+    ivy(
+        "objects",
+        "#lang ivy1.7\nobject server = {\n  relation up\n  after init { up := true }\n  action stop = { up := false }\n}\nexport server.stop",
+    ),
+    ivy("isolates", "#lang ivy1.7\nisolate server = {\n  relation up\n  after init { up := true }\n}"),
+    ivy("`include order`", "#lang ivy1.7\ninclude order"),
+    ivy("other includes", "#lang ivy1.7\ninclude collections", "Q0104"),
+    ivy(
+        "actions with parameters; `require`, `assume`",
+        STATE + "action take(n:node) = {\n  require ~held(n);\n  held(n) := true\n}\nexport take",
+    ),
+    ivy(
+        "`ensure`, `assert` (must be proved)",
+        STATE + "action take(n:node) = {\n  held(n) := true;\n  ensure held(n)\n}\nexport take",
+    ),
+    ivy(
+        "returns and calls",
+        STATE
+        + "action pick returns (n:node) = { assume held(n) }\naction drop = {\n  var m := pick;\n  held(m) := false\n}\nexport drop",
+    ),
+    ivy(
+        "`if`, `else`",
+        STATE + "action flip(n:node) = {\n  if held(n) { held(n) := false } else { held(n) := true }\n}\nexport flip",
+    ),
+    ivy("`if some`", STATE + "action drop = {\n  if some n:node. held(n) { held(n) := false }\n}\nexport drop"),
+    ivy(
+        "local variables",
+        STATE + "action drop = {\n  local n:node {\n    require held(n);\n    held(n) := false\n  }\n}\nexport drop",
+    ),
+    ivy("simultaneous assignment", STATE + "action clear = { held(N) := false }\nexport clear"),
+    ivy("havoc, `:= *`", STATE + "action shake(n:node) = { held(n) := *; held(N) := * }\nexport shake"),
+    ivy(
+        "conditional terms, `a if c else b`",
+        STATE + "action take(n:node) = { held(N) := true if N = n else held(N) }\nexport take",
+    ),
+    ivy(
+        "`after init`, `init`",
+        "#lang ivy1.6\ntype node\nrelation held(N:node)\ninit ~held(N)\naction take(n:node) = { held(n) := true }",
+    ),
+    ivy(
+        "`before` and `after` of an action",
+        STATE + "action take(n:node) = { held(n) := true }\nbefore take { require ~held(n) }\nexport take",
+    ),
+    ivy(
+        "invariants, conjectures, safety, labels",
+        STATE + "invariant [a] held(N) -> held(N)\nconjecture [b] true | held(N)\nsafety [c] held(N) | ~held(N)",
+    ),
+    ivy("loops", STATE + "action clear = { while exists N. held(N) { held(N) := false } }\nexport clear", "Q0104"),
+    ivy("temporal properties", STATE + "temporal property globally held(N)", "Q0104"),
+    ivy("recursion", STATE + "action a = { call a }\nexport a", "Q0223"),
+)
