@@ -94,7 +94,11 @@ CONSTRUCTS = (
     pyv(
         "forward-backward scripts, `fbii` (skipped with a warning)", HELD + "fbii {\n  forward { invariant held(N) }\n}"
     ),
-    pyv("phase automata", HELD + "automaton {\n  global\n}", "Q0104"),
+    pyv(
+        "phase automata (what they say globally)",
+        TAKE
+        + "automaton {\n  init phase start\n  global\n    transition take -> self\n    safety held(N) | !held(N)\n  phase start\n    invariant !held(N)\n}",
+    ),
     pyv("integers as arguments of symbols", "mutable relation seen(int)", "Q0217"),
     ivy("`#lang ivy1.3` to `ivy1.8`", "#lang ivy1.5\ntype node"),
     ivy("other versions", "#lang ivy2.0\ntype node", "Q0105"),

@@ -130,8 +130,12 @@ def test_binders_may_hide_binders() -> None:
         "transition t() = flag\nsafety exists t. p(t)",
     ],
 )
-def test_binders_may_not_hide_what_is_declared(text: str) -> None:
-    assert codes(text) == ["Q0205"]
+def test_binders_that_hide_what_is_declared_are_warned_about(text: str) -> None:
+    assert [(item.code, item.severity) for item in problems(text)] == [("Q0205", "warning")]
+
+
+def test_a_variable_that_hides_a_symbol_is_the_variable() -> None:
+    assert str(formula("forall zero. p(zero)")) == "forall zero:node. p(zero)"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from lang.reading import HEADER, codes, problems, shape, source
+from lang.reading import HEADER, codes, model, problems, shape, source
 from quorate.lang.diagnostics import LanguageError, Sink
 from quorate.lang.pyv.grammar import (
     KEYWORDS,
@@ -265,11 +265,30 @@ def test_proof_scripts_are_warned_about() -> None:
     assert (warning.code, warning.severity, warning.span.line, warning.span.column) == ("Q0104", "warning", 12, 1)
 
 
-def test_phase_automata_are_named() -> None:
-    text = "automaton { global safety flag init phase a phase a transition t -> self }\nsafety flag"
-    [error] = problems(text)
-    assert (error.code, error.severity) == ("Q0104", "error")
-    assert "phase automata" in error.message
+def test_phase_automata_keep_what_they_say_globally() -> None:
+    text = """\
+transition t(n: node) modifies p new(p(N)) <-> p(N) | N = n
+automaton {
+  init phase first
+  global
+    safety [kept] p(N) | flag
+    transition t -> self assume !p(n)
+  phase first
+    transition t -> phase second
+    invariant [lost] !flag
+  phase second
+}
+"""
+    [warning] = problems(text)
+    assert (warning.code, warning.severity, warning.span.line) == ("Q0104", "warning", 13)
+    found = model(text)
+    assert [item.name for item in found.safety] == ["kept"]
+    assert found.invariants == ()
+
+
+def test_a_safety_property_of_one_phase_is_refused() -> None:
+    found = problems("automaton { init phase a phase a safety flag }")
+    assert [(item.code, item.severity) for item in found] == [("Q0104", "warning"), ("Q0104", "error")]
 
 
 NESTED = {

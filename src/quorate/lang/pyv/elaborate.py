@@ -70,13 +70,14 @@ def read(source: Source, sink: Sink) -> RelationalModel | None:
 
 
 class PyvElaborator(Elaborator):
-    """Adds mypyvy's rules about names: binders may hide each other, but nothing that is declared."""
+    """Adds mypyvy's rules about names: binders may hide each other; older files also let them hide what is declared."""
 
     empty_parentheses = False
 
     def local(self, binder: Binder) -> Local:
         if binder.name in self.scope.symbols or binder.name in self.scope.macro_names():
-            self.error("Q0205", f"`{binder.name}` is declared, so no variable may be called so", binder.span)
+            message = f"the variable `{binder.name}` hides what is declared under this name"
+            self.sink.warning("Q0205", message, binder.span)
         return super().local(binder)
 
     def group(self, binders: Iterable[Binder]) -> list[Local]:

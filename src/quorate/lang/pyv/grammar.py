@@ -213,8 +213,9 @@ class PyvParser(Parser):
         while not self.at("end") and not self.hopeless:
             start = self.index
             try:
-                declaration = self.declaration()
-                if declaration is not None:
+                if self.token.text == "automaton" and self.peek().kind == "{":
+                    declarations += self.automaton()
+                elif (declaration := self.declaration()) is not None:
                     declarations.append(declaration)
             except SyntaxProblem:
                 self.recover(start)
@@ -284,16 +285,49 @@ class PyvParser(Parser):
                 self.block()
                 self.sink.warning("Q0104", "forward-backward proof scripts (`fbii`) are not used", start.span)
                 return None
-            case "name" if start.text == "automaton" and self.peek().kind == "{":
-                message = "phase automata (`automaton`) are not supported"
-                self.sink.error("Q0104", message, start.span, fix="state what each phase knows as invariants")
-                self.advance()
-                self.block()
-                return None
         self.fail(
             "expected a declaration",
             fix="a declaration starts with sort, mutable, immutable, axiom, init, transition, safety, ...",
         )
+
+    def automaton(self) -> list[FormulaDeclaration]:
+        """A phase automaton of older files: what it says globally is kept, what single phases know is left out."""
+        start = self.advance().span
+        self.expect("{")
+        kept: list[FormulaDeclaration] = []
+        everywhere = False
+        while not self.accept("}"):
+            item = self.token
+            if self.accept("init"):
+                self.expect("name")
+                self.expect("name", "of the first phase")
+            elif self.accept("transition"):
+                self.phase_transition()
+            elif self.accept("safety", "invariant"):
+                formula = self.formula(item.kind, item.span, 1)
+                if everywhere:
+                    kept.append(formula)
+                elif item.kind == "safety":
+                    self.sink.error("Q0104", "a safety property of a single phase is not supported", item.span)
+            elif item.text in ("global", "phase"):
+                everywhere = self.advance().text == "global"
+                if not everywhere:
+                    self.expect("name", "of the phase")
+            else:
+                self.fail("expected a phase, a transition or a property")
+        message = "of this phase automaton, only what it says globally is used"
+        self.sink.warning("Q0104", message, start, fix="state what each phase knows as invariants")
+        return kept
+
+    def phase_transition(self) -> None:
+        """`NAME -> self` or `NAME -> phase NAME`, perhaps with an assumption."""
+        self.expect("name", "of a transition")
+        self.expect("->")
+        if self.expect("name", "`self` or `phase`").text == "phase":
+            self.expect("name", "of the phase")
+        if self.token.text == "assume":
+            self.advance()
+            self.expression()
 
     def annotations(self) -> None:
         while self.accept("annotation"):
