@@ -72,6 +72,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         if not os.access(folder, os.W_OK):
             raise UsageError(f"cannot write {path}: the folder {folder} is not writable")
     for path in filter(None, [getattr(arguments, "dump_smt", None), getattr(arguments, "proofs", None)]):
+        if Path(path).is_file():
+            raise UsageError(f"cannot write into {path}: it is a file, not a folder")
         _writing(path, lambda path=path: Path(path).mkdir(parents=True, exist_ok=True))  # type: ignore[misc]
 
 

@@ -148,7 +148,11 @@ def _seconds(text: str) -> float:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    arguments = build_parser().parse_args(argv)
+    parser = build_parser()
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        parser.prog += f" {arguments.verb}"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     sys.setrecursionlimit(20_000)
     try:
         from quorate.apps.cli import commands

@@ -47,6 +47,8 @@ def summary(model: RelationalModel) -> str:
 
 def _fragment_lines(model: RelationalModel) -> list[str]:
     queries = decidability(model)
+    if not queries:
+        return []
     unclear = [(name, found) for name, found in queries if not found.decidable]
     if not unclear:
         return [f"  {'fragment':<12} {len(queries):>3}  queries of an induction proof, all decidable"]
