@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from quorate.logic.terms import BOOL, INT, And, Apply, Exists, Forall, Not, Or, Sort, Term
-from quorate.logic.transform import nnf, subterms
+from quorate.logic.terms import BOOL, INT, And, Apply, Forall, If, Implies, Not, Or, Quantified, Sort, Term
+from quorate.logic.transform import simplify, subterms
 
 
 @dataclass(frozen=True)
@@ -51,50 +51,66 @@ def fragment(formulas: Iterable[tuple[str, Term]]) -> Fragment:
     causes: dict[tuple[Sort, Sort], dict[str, None]] = {}
     integers = False
     for name, formula in formulas:
-        normal = nnf(formula)
-        for source, target in _alternations(normal):
+        for source, target in _alternations(simplify(formula)):
             causes.setdefault((source, target), {})[name] = None
-        for term in subterms(normal):
+        for term in subterms(formula):
             if isinstance(term, Apply) and term.sort.uninterpreted:
                 for argument in term.symbol.arguments:
                     if argument.uninterpreted:
                         causes.setdefault((argument, term.sort), {})[f"function {term.symbol.name}"] = None
-        integers = integers or any(term.sort is INT for term in subterms(normal))
+        integers = integers or any(term.sort is INT for term in subterms(formula))
     edges = tuple(Edge(source, target, tuple(names)) for (source, target), names in causes.items())
     return Fragment(edges, _shortest_cycle(edges), integers)
 
 
 def _alternations(formula: Term) -> Iterable[tuple[Sort, Sort]]:
-    """The edges that quantifiers make, each once, in the order in which they are met."""
+    """The edges that the quantifiers of an asserted formula make, each once, in the order in which they are met."""
     found: dict[tuple[Sort, Sort], None] = {}
+    seen: set[tuple[Term, bool, tuple[Sort, ...]]] = set()
 
-    def walk(formula: Term, universals: tuple[Sort, ...]) -> None:
-        match formula:
-            case Forall(variables, body):
-                walk(body, (*universals, *(variable.sort for variable in variables)))
-                return
-            case Exists(variables, _):
-                for variable in variables:
-                    if variable.sort is not BOOL and not variable.sort.elements:
-                        found.update(((source, variable.sort), None) for source in universals if source.uninterpreted)
-        if isinstance(formula, And | Or | Exists):
-            for child in formula.children:
-                walk(child, universals)
+    def walk(formula: Term, positive: bool, universals: tuple[Sort, ...]) -> None:
+        if (formula, positive, universals) in seen:
             return
-        for part in embedded(formula):
-            walk(nnf(part), universals)
-            walk(nnf(part, False), universals)
+        seen.add((formula, positive, universals))
+        match formula:
+            case Quantified(variables, body):
+                sorts = [
+                    variable.sort for variable in variables if variable.sort is not BOOL and not variable.sort.elements
+                ]
+                if isinstance(formula, Forall) == positive:
+                    universals = tuple(dict.fromkeys((*universals, *sorts)))
+                else:
+                    found.update(((u, sort), None) for sort in sorts for u in universals if u.uninterpreted)
+                walk(body, positive, universals)
+            case Not(arg):
+                walk(arg, not positive, universals)
+            case And(args) | Or(args):
+                for arg in args:
+                    walk(arg, positive, universals)
+            case Implies(left, right):
+                walk(left, not positive, universals)
+                walk(right, positive, universals)
+            case If(condition, then, otherwise):
+                walk(condition, True, universals)
+                walk(condition, False, universals)
+                walk(then, positive, universals)
+                walk(otherwise, positive, universals)
+            case _:
+                for part in _embedded(formula):
+                    walk(part, True, universals)
+                    walk(part, False, universals)
 
-    def embedded(literal: Term) -> Iterator[Term]:
-        """The formulas inside the terms of a literal: conditions and arguments, which count both ways."""
-        for child in literal.children:
-            if child.sort is BOOL and not isinstance(literal, Not):
-                yield child
-            else:
-                yield from embedded(child)
-
-    walk(formula, ())
+    walk(formula, True, ())
     return found
+
+
+def _embedded(term: Term) -> Iterator[Term]:
+    """The formulas that stand in an equivalence or in the terms of an atom: they count both ways."""
+    for child in term.children:
+        if child.sort is BOOL:
+            yield child
+        else:
+            yield from _embedded(child)
 
 
 def _shortest_cycle(edges: Iterable[Edge]) -> tuple[Edge, ...]:

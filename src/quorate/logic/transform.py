@@ -183,29 +183,36 @@ def _rebuild_simplified(term: Term, children: tuple[Term, ...]) -> Term:
 
 def nnf(formula: Term, positive: bool = True) -> Term:
     """Negation normal form: negations on atoms only, no implications, conditionals expanded at formula level."""
-    match formula:
-        case Not(arg):
-            return nnf(arg, not positive)
-        case And(args) | Or(args):
-            build = conj if isinstance(formula, And) == positive else disj
-            return build(*(nnf(arg, positive) for arg in args))
-        case Implies(left, right):
-            build = disj if positive else conj
-            return build(nnf(left, not positive), nnf(right, positive))
-        case Iff(left, right):
-            return conj(
-                disj(nnf(left, False), nnf(right, positive)),
-                disj(nnf(left), nnf(right, not positive)),
-            )
-        case If(condition, then, otherwise):
-            return conj(
-                disj(nnf(condition, False), nnf(then, positive)),
-                disj(nnf(condition), nnf(otherwise, positive)),
-            )
-        case Quantified(variables, body):
-            build_quantifier = forall if isinstance(formula, Forall) == positive else exists
-            return build_quantifier(variables, nnf(body, positive))
-    return formula if positive else neg(formula)
+    memo: dict[tuple[Term, bool], Term] = {}
+
+    def walk(formula: Term, positive: bool) -> Term:
+        done = memo.get((formula, positive))
+        if done is None:
+            done = memo[formula, positive] = expand(formula, positive)
+        return done
+
+    def expand(formula: Term, positive: bool) -> Term:
+        match formula:
+            case Not(arg):
+                return walk(arg, not positive)
+            case And(args) | Or(args):
+                build = conj if isinstance(formula, And) == positive else disj
+                return build(*(walk(arg, positive) for arg in args))
+            case Implies(left, right):
+                build = disj if positive else conj
+                return build(walk(left, not positive), walk(right, positive))
+            case Iff(left, right):
+                first = disj(walk(left, False), walk(right, positive))
+                return conj(first, disj(walk(left, True), walk(right, not positive)))
+            case If(condition, then, otherwise):
+                first = disj(walk(condition, False), walk(then, positive))
+                return conj(first, disj(walk(condition, True), walk(otherwise, positive)))
+            case Quantified(variables, body):
+                build_quantifier = forall if isinstance(formula, Forall) == positive else exists
+                return build_quantifier(variables, walk(body, positive))
+        return formula if positive else neg(formula)
+
+    return walk(formula, positive)
 
 
 def conjuncts(formula: Term) -> list[Term]:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import Failed
+from quorate.lang.elaborate import Failed, normal
 from quorate.lang.expectations import expectations
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.actions import Run
 from quorate.lang.ivy.grammar import parse
 from quorate.lang.ivy.initial import initial_states
 from quorate.lang.ivy.modules import Action, Program, flatten
-from quorate.lang.ivy.signature import Signature, normal, variable_name
+from quorate.lang.ivy.signature import Signature, variable_name
 from quorate.lang.ivy.states import Obligation, State
 from quorate.logic.terms import BOOL, TRUE, Symbol, Term, Var, conj, forall, implies, neg
 from quorate.logic.transform import fresh_name, fresh_variables, substitute, symbols_of

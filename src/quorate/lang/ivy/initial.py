@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import Failed
+from quorate.lang.elaborate import Failed, normal
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.actions import Names, Run
-from quorate.lang.ivy.signature import Signature, normal
+from quorate.lang.ivy.signature import Signature
 from quorate.lang.ivy.states import State
 from quorate.logic.terms import And, Apply, If, Or, Symbol, Term, Var, conj, disj, equal, forall, implies, neg
 from quorate.logic.transform import Lambda, rename_symbols, replace_symbols, substitute, symbols_of

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import COMPARISONS, Elaborator, Failed, Kind, Scope, argument_count, duplicate
+from quorate.lang.elaborate import COMPARISONS, Elaborator, Failed, Kind, Scope, argument_count, duplicate, normal
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.modules import Program
 from quorate.lang.ivy.renaming import mentioned
@@ -31,7 +31,7 @@ from quorate.logic.terms import (
     equal,
     neg,
 )
-from quorate.logic.transform import Lambda, fresh_variables, simplify, substitute, symbols_of
+from quorate.logic.transform import Lambda, fresh_variables, substitute, symbols_of
 from quorate.models.relational import Derived
 from quorate.models.source import Span
 
@@ -46,13 +46,6 @@ def is_variable(name: str) -> bool:
 def variable_name(name: str) -> str:
     """The name as that of a logical variable."""
     return name if name[0].isupper() else name[0].upper() + name[1:] if name[0].isalpha() else "X" + name
-
-
-def normal(term: Term) -> Term:
-    """The term with all trivial parts folded, in the form in which it is printed and read back unchanged."""
-    while (simpler := simplify(term)) is not term:
-        term = simpler
-    return term
 
 
 class IvyElaborator(Elaborator):
