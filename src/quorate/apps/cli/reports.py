@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import resource
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,14 +78,18 @@ def expected_verdict(model: RelationalModel, verb: str, result: Result) -> Verdi
 
 def cpu_seconds() -> float:
     """Processor time of this process and its finished children."""
-    usage = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    return sum(item.ru_utime + item.ru_stime for item in usage)
+    return sum(os.times()[:4])
 
 
-def peak_mb() -> float:
-    """Largest resident size of this process or one of its children."""
+def peak_mb() -> float | None:
+    """Largest resident size of this process or one of its children, where the system tells."""
+    try:
+        import resource
+    except ImportError:
+        return None
     usage = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    return max(item.ru_maxrss for item in usage) / 1024
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(max(item.ru_maxrss for item in usage) / unit, 1)
 
 
 def render(report: Report, output_format: str) -> str:
@@ -159,7 +164,7 @@ def to_json(report: Report) -> str:
             "seconds": round(result.seconds, 3),
             "cpu_seconds": round(cpu_seconds(), 3),
             "states": None,
-            "peak_mb": round(peak_mb(), 1),
+            "peak_mb": peak_mb(),
             "certificate": file.saved.get("certificate") if result.verdict == "proved" else None,
             "trace": file.saved.get(f"trace:{result.property}"),
             "reason": result.reason,
