@@ -194,7 +194,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "Q0226": (
         "trusted, not proved",
-        "What a trusted isolate ensures is assumed where its actions are called, as the file asks. The verdicts rest on it.",
+        "What a trusted isolate ensures about results that it leaves open is assumed where its actions are called, as the"
+        " file asks, and the verdicts rest on it. What it ensures about the state, or after code of its own, is proved.",
     ),
     "Q0227": (
         "chained implication",

@@ -224,14 +224,24 @@ def test_assertions_that_depend_on_choices_raise_a_flag(read: Read) -> None:
 
 def test_a_trusted_isolate_is_believed_and_says_so(read: Read, problems: Problems) -> None:
     more = """trusted isolate sets = {
-    action add(n:node) returns (m:node) = { require p(n); ensure q(n, m); }
+    action add(n:node) returns (m:node) = { require p(n); ensure m ~= n; }
 }
 """
     text = f"{HEADER}{more}\naction act(n:node) = {{ p(sets.add(n)) := true }}\nexport act\n"
     model = read(text)
-    assert str(model.transition("act").guard) == "p(n) & q(n, m)"
+    assert str(model.transition("act").guard) == "p(n) & m != n"
     assert [str(item.formula) for item in model.safety] == ["forall N:node. p(N)"], "what it requires is still proved"
     assert [(d.code, d.severity, d.span.line) for d in problems(text)] == [("Q0226", "warning", 12)]
+
+
+@pytest.mark.parametrize(
+    "body", ["ensure p(n) & p(N) -> n = N", "p(n) := true; ensure p(N) -> N = n", "var k := n; ensure q(k, n)"]
+)
+def test_a_trusted_isolate_is_not_believed_about_the_state(read: Read, problems: Problems, body: str) -> None:
+    text = f"{HEADER}trusted isolate low = {{\n    action take(n:node) = {{ {body} }}\n}}\n"
+    text += "action act(n:node) = { p(n) := true; low.take(n) }\nexport act\n"
+    assert len(read(text).safety) == 1, "it has to be proved"
+    assert problems(text) == ()
 
 
 def test_assertions_that_always_hold_are_dropped(read: Read) -> None:

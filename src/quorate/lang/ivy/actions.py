@@ -222,7 +222,8 @@ class Run:
 
     def part(self, part: Part, inputs: list[Symbol], outputs: list[Symbol], state: State) -> None:
         names = dict(zip(part.parameters + part.results, chain(inputs, outputs), strict=True))
-        saved, self.trusted = self.trusted, part.trusted
+        specification = all(isinstance(statement, syntax.Condition) for statement in part.body.statements)
+        saved, self.trusted = self.trusted, part.trusted and specification
         self.block(part.body, names, state)
         self.trusted = saved
 
@@ -271,16 +272,20 @@ class Run:
 
     def condition(self, statement: syntax.Condition, names: Names, state: State) -> None:
         term = self.formula(statement.formula, names, state)
-        self.settle(statement, self.current(term, state, statement.span), state)
+        believed = self.trusted and not any(symbol.mutable for symbol in symbols_of(term))
+        self.settle(statement, self.current(term, state, statement.span), state, believed)
 
-    def settle(self, statement: syntax.Condition, formula: Term, state: State) -> None:
-        """A condition is assumed; unless the text says so or the environment sees to it, it has to be proved first."""
+    def settle(self, statement: syntax.Condition, formula: Term, state: State, believed: bool) -> None:
+        """A condition is assumed; unless the text says so or the environment sees to it, it has to be proved first.
+
+        A trusted isolate is believed about the results it leaves open, never about the state of the protocol.
+        """
         kind = statement.kind
         if self.initialization and kind != "assume" and not (kind == "require" and not self.callers):
             fix = "say `assume`, or state an invariant"
             self.sink.error("Q0104", f"`{kind}` in an initialization is not supported here", statement.span, fix=fix)
             raise Failed
-        if self.trusted and kind in ("ensure", "assert"):
+        if believed and kind in ("ensure", "assert"):
             message = f"this is not proved: `{self.callers[-1]}` belongs to a trusted isolate"
             self.sink.warning("Q0226", message, statement.span)
         elif kind in ("ensure", "assert") or (kind == "require" and len(self.callers) > 1):
