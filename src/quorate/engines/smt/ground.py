@@ -7,36 +7,14 @@ fold constants while they are built, so what the initial state fixes costs nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any
 
-from quorate.logic.structures import EvaluationError, Structure, Value, argument_tuples, domain
-from quorate.logic.terms import (
-    BOOL,
-    INT,
-    And,
-    Apply,
-    Equal,
-    Forall,
-    If,
-    Iff,
-    Implies,
-    Not,
-    Or,
-    Quantified,
-    Sort,
-    Symbol,
-    Term,
-    Var,
-)
+from quorate.logic.expansion import Expander, Ground, Tables
+from quorate.logic.structures import EvaluationError, Structure, Value, argument_tuples
+from quorate.logic.terms import BOOL, INT, Sort, Symbol, Term, Var
 
 TRUE, FALSE = 1, -1
 """The constant literals; every other literal is a variable's number or its negation."""
-
-Ground = Any
-"""A ground value: a literal for truth values; for elements an int index if known, else a tuple with a literal per value."""
-
-Tables = dict[Symbol, dict[tuple[Value, ...], Ground]]
 
 
 class Circuit:
@@ -114,15 +92,29 @@ class Circuit:
         return lambda k: -row[k] if k < len(row) else TRUE
 
 
-class Grounder:
-    """Expands terms over finite sizes into a circuit."""
+class Grounder(Expander):
+    """Expands terms over finite sizes into a circuit.
+
+    A truth value is a literal; an element is its index if known, else a tuple with a literal per value.
+    """
+
+    true, false = TRUE, FALSE
 
     def __init__(self, circuit: Circuit, sizes: Mapping[Sort, int]) -> None:
+        super().__init__(sizes)
         self.circuit = circuit
-        self.sizes = sizes
 
-    def domain(self, sort: Sort) -> Sequence[Value]:
-        return domain(sort, self.sizes)
+    def conj(self, values: Iterable[int]) -> int:
+        return self.circuit.conj(values)
+
+    def disj(self, values: Iterable[int]) -> int:
+        return self.circuit.disj(values)
+
+    def neg(self, value: int) -> int:
+        return -value
+
+    def constant(self, value: Value, sort: Sort) -> Ground:
+        return (TRUE if value else FALSE) if sort is BOOL else value
 
     def unknown(self, sort: Sort) -> Ground:
         """A fresh unknown value of a sort."""
@@ -185,67 +177,6 @@ class Grounder:
         literal = self.term(term, tables, dict(env or {}))
         assert isinstance(literal, int)
         return literal
-
-    def term(self, term: Term, tables: Tables, env: dict[Var, Ground]) -> Ground:
-        circuit = self.circuit
-        match term:
-            case Var():
-                return env[term]
-            case Apply(symbol, args):
-                return self._lookup(symbol, [self.term(arg, tables, env) for arg in args], tables)
-            case Not(arg):
-                return -self.term(arg, tables, env)
-            case And(args):
-                return circuit.conj(self._each(args, tables, env, FALSE))
-            case Or(args):
-                return circuit.disj(self._each(args, tables, env, TRUE))
-            case Implies(left, right):
-                return circuit.disj((-self.term(left, tables, env), self.term(right, tables, env)))
-            case Iff(left, right) | Equal(left, right):
-                return self.equal(self.term(left, tables, env), self.term(right, tables, env), left.sort)
-            case If(condition, then, otherwise):
-                test = self.term(condition, tables, env)
-                return self.select(test, self.term(then, tables, env), self.term(otherwise, tables, env), then.sort)
-            case Quantified(variables, body):
-                stop = FALSE if isinstance(term, Forall) else TRUE
-                instances = self._instances(variables, body, tables, env, stop)
-                return circuit.conj(instances) if stop == FALSE else circuit.disj(instances)
-        raise EvaluationError(f"{type(term).__name__} terms cannot be expanded over finite sizes")
-
-    def _each(self, args: Iterable[Term], tables: Tables, env: dict[Var, Ground], stop: int) -> Iterator[int]:
-        """The literals of formulas, up to the first that settles the whole."""
-        for arg in args:
-            literal = self.term(arg, tables, env)
-            yield literal
-            if literal == stop:
-                return
-
-    def _instances(
-        self, variables: tuple[Var, ...], body: Term, tables: Tables, env: dict[Var, Ground], stop: int
-    ) -> Iterator[int]:
-        domains = [self.domain(variable.sort) for variable in variables]
-        for values in product(*domains):
-            inner = dict(env)
-            for variable, value in zip(variables, values, strict=True):
-                inner[variable] = (TRUE if value else FALSE) if variable.sort is BOOL else value
-            literal = self.term(body, tables, inner)
-            yield literal
-            if literal == stop:
-                return
-
-    def _lookup(self, symbol: Symbol, args: list[Ground], tables: Tables) -> Ground:
-        if not args and symbol.name in symbol.sort.elements:
-            return symbol.sort.elements.index(symbol.name)
-        table = tables[symbol]
-        options = [list(self.cases(arg, sort)) for arg, sort in zip(args, symbol.arguments, strict=True)]
-        if all(len(option) == 1 for option in options):
-            return table[tuple(option[0][0] for option in options)]
-        result: Ground = None
-        for combination in product(*options):
-            value = table[tuple(case[0] for case in combination)]
-            condition = self.circuit.conj(case[1] for case in combination)
-            result = value if result is None else self.select(condition, value, result, symbol.sort)
-        return result
 
 
 class SatSolver:

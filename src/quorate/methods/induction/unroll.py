@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from quorate.engines.smt.ground import TRUE, Circuit, Ground, Grounder, SatSolver, Tables
+from quorate.engines.smt.ground import TRUE, Circuit, Grounder, SatSolver
+from quorate.logic.expansion import Ground, Tables
 from quorate.logic.structures import Structure, Table, Value
 from quorate.logic.terms import BOOL, Sort, Symbol, Term, conj, disj, equal, implies
 from quorate.logic.transform import prime, rename_symbols, substitute

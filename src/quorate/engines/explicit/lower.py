@@ -1,0 +1,343 @@
+"""A relational model at given sizes as a finite system.
+
+Every mutable symbol has a field per tuple of arguments, every transition a rule per value of its parameters, with
+quantifiers expanded and everything that is fixed folded away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from quorate.engines.explicit.expressions import FALSE, TRUE, Graph, Node
+from quorate.engines.explicit.system import LARGEST_FIELD, Permutation, Rule, System
+from quorate.engines.explicit.worlds import (
+    InstanceError,
+    Renaming,
+    World,
+    entries,
+    enumerate_worlds,
+    moved,
+    renamings,
+)
+from quorate.logic.expansion import Expander, Ground, Tables
+from quorate.logic.structures import Structure, Value, domain
+from quorate.logic.terms import BOOL, INT, Quantified, Sort, Symbol, Term, Var
+from quorate.logic.transform import symbols_of
+from quorate.models.relational import Derived, RelationalModel, Transition
+from quorate.models.semantics import Step, with_derived
+
+MOST_RULES = 200_000
+LARGEST_GROUP = 5_040
+"""A world with more symmetries than this is searched with fewer of them."""
+
+
+class GraphExpander(Expander):
+    """Expands terms into an expression graph."""
+
+    true, false = TRUE, FALSE
+
+    def __init__(self, graph: Graph, sizes: Mapping[Sort, int]) -> None:
+        super().__init__(sizes)
+        self.graph = graph
+        self._known: dict[tuple[Term, tuple[Node, ...]], Node] = {}
+        self._tables: Tables | None = None
+
+    def constant(self, value: Value, sort: Sort) -> Node:
+        return self.graph.const(int(value))
+
+    def neg(self, value: Node) -> Node:
+        return self.graph.neg(value)
+
+    def conj(self, values: Iterable[Node]) -> Node:
+        return self.graph.conj(values)
+
+    def disj(self, values: Iterable[Node]) -> Node:
+        return self.graph.disj(values)
+
+    def equal(self, left: Node, right: Node, sort: Sort) -> Node:
+        return self.graph.iff(left, right) if sort is BOOL else self.graph.equal(left, right)
+
+    def select(self, condition: Node, then: Node, otherwise: Node, sort: Sort) -> Node:
+        pick = self.graph.choose_truth if sort is BOOL else self.graph.choose
+        return pick(condition, then, otherwise)
+
+    def cases(self, value: Node, sort: Sort) -> Iterator[tuple[Value, Node]]:
+        known = self.graph.value(value)
+        if known is not None:
+            yield bool(known) if sort is BOOL else known, TRUE
+        elif sort is BOOL:
+            yield False, self.graph.neg(value)
+            yield True, value
+        else:
+            for element in self.domain(sort):
+                yield element, self.graph.equal(value, self.graph.const(element))
+
+    def term(self, term: Term, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        """Quantified formulas are expanded once per value of their free variables."""
+        if not isinstance(term, Quantified):
+            return super().term(term, tables, env)
+        if tables is not self._tables:
+            self._tables, self._known = tables, {}
+        key = term, tuple(env[variable] for variable in sorted(term.free, key=lambda v: v.name))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = super().term(term, tables, env)
+        return found
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A protocol with a fixed finite size for each sort, and `where`, which restricts its rigid symbols further."""
+
+    model: RelationalModel
+    sizes: Mapping[Sort, int]
+    where: Term | None = None
+
+    def __post_init__(self) -> None:
+        used = [sort for symbol in self.model.symbols for sort in (*symbol.arguments, symbol.sort)]
+        used += [parameter.sort for transition in self.model.transitions for parameter in transition.parameters]
+        if INT in used:
+            raise InstanceError(
+                "integers are unbounded, so the protocol has no finite instances; `check --depth` works"
+            )
+        missing = [str(sort) for sort in self.model.sorts if sort.uninterpreted and sort not in self.sizes]
+        if missing:
+            raise InstanceError(f"no size is given for {', '.join(missing)}")
+        for sort in self.model.sorts:
+            if len(domain(sort, self.sizes)) > LARGEST_FIELD:
+                raise InstanceError(f"{sort} has more than {LARGEST_FIELD} elements")
+        unclear = [item.symbol.name for item in self.model.derived if item.definition is None]
+        if unclear:
+            raise InstanceError(f"{', '.join(unclear)} has no explicit definition")
+        if self.where is not None and any(symbol.mutable for symbol in symbols_of(self.where)):
+            raise InstanceError("only rigid symbols can be restricted: they keep their value in a run")
+
+    @cached_property
+    def rigid_symbols(self) -> tuple[Symbol, ...]:
+        """Rigid symbols that are not derived, those with the fewest possible tables first."""
+        derived = self.model.derived_symbols
+        chosen = [symbol for symbol in self.model.symbols if not symbol.mutable and symbol not in derived]
+
+        def tables(symbol: Symbol) -> int:
+            return int(len(domain(symbol.sort, self.sizes)) ** len(entries(symbol, self.sizes)))
+
+        return tuple(sorted(chosen, key=tables))
+
+    @cached_property
+    def places(self) -> tuple[tuple[Symbol, tuple[Value, ...]], ...]:
+        """What each field of a state stands for."""
+        return tuple((symbol, args) for symbol in self.model.state_symbols for args in entries(symbol, self.sizes))
+
+    @cached_property
+    def worlds(self) -> tuple[World, ...]:
+        """The interpretations of the rigid symbols, up to isomorphism."""
+        graph = Graph()
+        expander = GraphExpander(graph, self.sizes)
+        tables = _with_derived(
+            self.model.derived, _tables(self.rigid_symbols, self.sizes, graph.rigid, graph), expander
+        )
+        formulas = [axiom.formula for axiom in self.model.axioms] + ([self.where] if self.where is not None else [])
+        axioms = [expander.term(f, tables, {}) for f in formulas if not any(s.mutable for s in symbols_of(f))]
+        return tuple(enumerate_worlds(graph, self.rigid_symbols, self.sizes, axioms))
+
+    @cached_property
+    def system(self) -> System:
+        return _Lowering(self).system()
+
+    def structure(self, state: Sequence[int], world: int) -> Structure:
+        """A state of the system as a structure of the model."""
+        tables: dict[Symbol, dict[tuple[Value, ...], Value]] = {symbol: {} for symbol in self.model.symbols}
+        rigid = [(symbol, args) for symbol in self.rigid_symbols for args in entries(symbol, self.sizes)]
+        values = (*state, *self.worlds[world].values)
+        for (symbol, args), value in zip((*self.places, *rigid), values, strict=True):
+            tables[symbol][args] = bool(value) if symbol.sort is BOOL else value
+        sizes = {sort: self.sizes[sort] for sort in self.model.sorts if sort.uninterpreted}
+        return with_derived(self.model, Structure(sizes, tables))
+
+    def step(self, rule: Rule, choices: Sequence[int]) -> Step:
+        """A rule and its choices as a step of the model; choices that have no influence are filled in."""
+        transition = self.model.transition(rule.name)
+        bindings = {
+            parameter.name: bool(value) if parameter.sort is BOOL else value
+            for parameter, value in zip(transition.parameters, rule.bindings, strict=True)
+        }
+        chosen: dict[str, dict[tuple[Value, ...], Value]] = {}
+        values = iter(choices)
+        for symbol in transition.choices:
+            chosen[symbol.name] = {
+                args: bool(value) if symbol.sort is BOOL else value
+                for args, value in zip(entries(symbol, self.sizes), values, strict=False)
+            }
+        return Step(rule.name, bindings, chosen)
+
+
+def _tables(symbols: Iterable[Symbol], sizes: Mapping[Sort, int], leaf: object, graph: Graph) -> Tables:
+    """A leaf of the graph for every entry of every symbol, numbered through; a single possible value is a constant."""
+    tables: Tables = {}
+    number = 0
+    for symbol in symbols:
+        single = len(domain(symbol.sort, sizes)) == 1
+        tables[symbol] = {}
+        for args in entries(symbol, sizes):
+            tables[symbol][args] = graph.const(0) if single else leaf(number)  # type: ignore[operator]
+            number += 1
+    return tables
+
+
+def _with_derived(derived: Sequence[Derived], tables: Tables, expander: GraphExpander) -> Tables:
+    """The tables with those of the derived symbols, as far as what they depend on is there."""
+    for item in derived:
+        assert item.definition is not None
+        variables, value = item.definition
+        elements = {symbol for symbol in symbols_of(value) if symbol.name in symbol.sort.elements}
+        if symbols_of(value) - elements <= set(tables):
+            tables = {**tables, item.symbol: {}}
+            for args in entries(item.symbol, expander.sizes):
+                env = {v: expander.constant(a, v.sort) for v, a in zip(variables, args, strict=True)}
+                tables[item.symbol][args] = expander.term(value, tables, env)
+    return tables
+
+
+class _Lowering:
+    """Builds the system of an instance."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.model = instance.model
+        self.sizes = instance.sizes
+        self.graph = Graph()
+        self.expander = GraphExpander(self.graph, self.sizes)
+        self.worlds = instance.worlds
+        self.tables = self._with_derived(
+            {**self._rigid(), **_tables(self.model.state_symbols, self.sizes, self.graph.field, self.graph)}
+        )
+        self.fields = tuple(len(domain(symbol.sort, self.sizes)) for symbol, _ in instance.places)
+        self.assumed = [a.formula for a in self.model.axioms if any(s.mutable for s in symbols_of(a.formula))]
+
+    def _with_derived(self, tables: Tables) -> Tables:
+        return _with_derived(self.model.derived, tables, self.expander)
+
+    def _rigid(self) -> Tables:
+        """Rigid entries: constants where all worlds agree."""
+        tables: Tables = {}
+        number = 0
+        for symbol in self.instance.rigid_symbols:
+            tables[symbol] = {}
+            for args in entries(symbol, self.sizes):
+                values = {world.values[number] for world in self.worlds}
+                fixed = len(values) <= 1
+                tables[symbol][args] = self.graph.const(max(values, default=0)) if fixed else self.graph.rigid(number)
+                number += 1
+        return tables
+
+    def system(self) -> System:
+        rules = [rule for transition in self.model.transitions for rule in self._rules(transition)]
+        properties = tuple((item.name, self.expander.term(item.formula, self.tables, {})) for item in self.model.safety)
+        symmetry, why_not = self._symmetry()
+        return System(
+            self.graph,
+            self.fields,
+            tuple(len(domain(s.sort, self.sizes)) for s in self.instance.rigid_symbols for _ in entries(s, self.sizes)),
+            tuple(world.values for world in self.worlds),
+            (self._initial(),),
+            tuple(rules),
+            properties,
+            symmetry,
+            why_not,
+        )
+
+    def _initial(self) -> Rule:
+        """All initial states, as one rule that chooses every field."""
+        fresh = _tables(self.model.state_symbols, self.sizes, self.graph.choice, self.graph)
+        tables = self._with_derived({**self._rigid(), **fresh})
+        formulas = [item.formula for item in self.model.initial] + self.assumed
+        guard = self.expander.conj(self.expander.term(formula, tables, {}) for formula in formulas)
+        values = [node for symbol in self.model.state_symbols for node in fresh[symbol].values()]
+        return Rule("", (), self.fields, self.graph.conjuncts(guard), tuple(enumerate(values)))
+
+    def _rules(self, transition: Transition) -> Iterator[Rule]:
+        ranges = [domain(parameter.sort, self.sizes) for parameter in transition.parameters]
+        count = 1
+        for values in ranges:
+            count *= len(values)
+        if count > MOST_RULES:
+            raise InstanceError(f"{transition.name} can be taken in {count:,} ways at these sizes; take smaller sizes")
+        choices = _tables(transition.choices, self.sizes, self.graph.choice, self.graph)
+        tables = {**self.tables, **choices}
+        domains = tuple(len(domain(s.sort, self.sizes)) for s in transition.choices for _ in entries(s, self.sizes))
+        for row in product(*ranges):
+            env = {p: self.expander.constant(v, p.sort) for p, v in zip(transition.parameters, row, strict=True)}
+            guard = self.expander.term(transition.guard, tables, env)
+            if guard == FALSE:
+                continue
+            updates = self._updates(transition, tables, env)
+            if self.assumed:
+                guard = self.expander.conj((guard, *self._assumed_after(transition, tables, updates)))
+            bindings = tuple(int(value) for value in row)
+            changed = tuple(
+                (i, node) for i, node in updates.items() if node != self.graph.field(i) and self.fields[i] > 1
+            )
+            yield Rule(transition.name, bindings, domains, self.graph.conjuncts(guard), changed)
+
+    def _updates(self, transition: Transition, tables: Tables, env: dict[Var, Node]) -> dict[int, Node]:
+        offsets, number = {}, 0
+        for symbol in self.model.state_symbols:
+            offsets[symbol] = number
+            number += len(entries(symbol, self.sizes))
+        found = {}
+        for update in transition.updates:
+            for i, args in enumerate(entries(update.symbol, self.sizes)):
+                inner = {v: self.expander.constant(a, v.sort) for v, a in zip(update.variables, args, strict=True)}
+                found[offsets[update.symbol] + i] = self.expander.term(update.value, tables, {**env, **inner})
+        return found
+
+    def _assumed_after(self, transition: Transition, tables: Tables, updates: Mapping[int, Node]) -> list[Node]:
+        """What is assumed of every state, of the state after the step."""
+        after = dict(tables)
+        number = 0
+        for symbol in self.model.state_symbols:
+            after[symbol] = {}
+            for args in entries(symbol, self.sizes):
+                after[symbol][args] = updates.get(number, self.tables[symbol][args])
+                number += 1
+        after = self._with_derived(
+            {s: t for s, t in after.items() if s not in self.model.derived_symbols or not s.mutable}
+        )
+        return [self.expander.term(formula, after, {}) for formula in self.assumed]
+
+    def _symmetry(self) -> tuple[tuple[tuple[Permutation, ...], ...], str]:
+        """For each world the permutations of fields by its automorphisms and by renaming sorts that no rigid symbol mentions."""
+        mentioned = {s for symbol in self.instance.rigid_symbols for s in (*symbol.arguments, symbol.sort)}
+        free = [sort for sort in self.model.sorts if sort.uninterpreted and sort not in mentioned]
+        left_out = []
+        largest = max((len(world.automorphisms) for world in self.worlds), default=1)
+        chosen: list[Sort] = []
+        for sort in free:
+            ways = 1
+            for item in (*chosen, sort):
+                for i in range(2, self.sizes[item] + 1):
+                    ways *= i
+            if ways * largest <= LARGEST_GROUP:
+                chosen.append(sort)
+            else:
+                left_out.append(sort)
+        fresh = renamings(chosen, self.sizes)
+        groups = []
+        for world in self.worlds:
+            own: Sequence[Renaming] = world.automorphisms if len(world.automorphisms) <= LARGEST_GROUP else ({},)
+            groups.append(tuple(self._permutation({**old, **more}) for old in own for more in fresh))
+        why = f"the elements of {', '.join(map(str, left_out))} can be permuted in too many ways" if left_out else ""
+        return tuple(groups), why
+
+    def _permutation(self, renaming: Renaming) -> Permutation:
+        places: list[int] = []
+        values: list[tuple[int, ...]] = []
+        for symbol in self.model.state_symbols:
+            offset = len(places)
+            moves, becomes = moved(symbol, self.sizes, renaming)
+            places += [offset + place for place in moves]
+            values += [tuple(becomes)] * len(moves)
+        return Permutation(tuple(places), tuple(values))

@@ -1,0 +1,227 @@
+"""Breadth-first search and random runs in compiled code: the fast twin of `reference`.
+
+A `Search` is run for a while at a time, so that its caller can show progress, stop it, or save it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from ctypes import POINTER, c_double, c_int, c_uint, c_uint64, c_void_p
+from importlib.resources import files
+from typing import Any
+
+from quorate.engines.explicit.compile import load_library
+from quorate.engines.explicit.emit import fill
+from quorate.engines.explicit.reference import Exploration
+from quorate.engines.explicit.system import Layout, System
+
+RUNNING, FINISHED, OUT_OF_MEMORY, STOPPED = range(4)
+
+Words = tuple[int, ...]
+"""A packed state."""
+
+
+def runtime(name: str) -> str:
+    return files("quorate.engines.explicit").joinpath(name).read_text()
+
+
+class SymmetryTables:
+    """The symmetries of a system as look-up tables: a packed state is permuted byte by byte."""
+
+    def __init__(self, system: System) -> None:
+        assert system.symmetry is not None
+        numbers: dict[Any, int] = {}
+        members: list[int] = []
+        starts = [0]
+        for group in system.symmetry:
+            for permutation in group:
+                if any(i != p for i, p in enumerate(permutation.places)) or any(
+                    value != v for values in permutation.values for v, value in enumerate(values)
+                ):
+                    members.append(numbers.setdefault(permutation, len(numbers)))
+            starts.append(len(members))
+        self.count = len(numbers)
+        self.groups = (c_uint * len(starts))(*starts)
+        self.members = (c_uint * max(1, len(members)))(*members)
+        words = system.layout.words
+        self.tables = (c_uint64 * max(1, len(numbers) * 8 * words * 256 * words))()
+        for permutation, number in numbers.items():
+            self._fill(system.layout, permutation, number * 8 * words * 256 * words)
+
+    def _fill(self, layout: Layout, permutation: Any, base: int) -> None:
+        words = layout.words
+        rows: dict[int, list[tuple[int, int, tuple[int, ...], Any]]] = {}
+        for place, target, values in zip(layout.places, permutation.places, permutation.values, strict=True):
+            if place.bits:
+                byte = place.word * 8 + place.shift // 8
+                rows.setdefault(byte, []).append((place.shift % 8, place.bits, values, layout.places[target]))
+        for bit in range(layout.world.shift, layout.world.shift + layout.world.bits):
+            byte = layout.world.word * 8 + bit // 8
+            target = type(layout.world)(layout.world.word, bit, 1)
+            rows.setdefault(byte, []).append((bit % 8, 1, (0, 1), target))
+        for byte, fields in rows.items():
+            for content in range(256):
+                at = base + (byte * 256 + content) * words
+                for shift, bits, values, target in fields:
+                    value = content >> shift & (1 << bits) - 1
+                    if value < len(values):
+                        self.tables[at + target.word] |= values[value] << target.shift
+
+
+class Engine:
+    """The compiled code of one system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.words = system.layout.words
+        self.library = library = load_library(fill(runtime("search.c"), system))
+        pointer, number = POINTER(c_uint64), c_uint64
+        signatures: dict[str, tuple[Any, list[Any]]] = {
+            "search_new": (c_void_p, [c_uint, c_uint, number, c_int, c_void_p, c_void_p, c_void_p]),
+            "search_free": (None, [c_void_p]),
+            "search_begin": (c_int, [c_void_p]),
+            "search_load": (c_int, [c_void_p, c_uint, c_void_p, number]),
+            "search_resume": (c_int, [c_void_p, pointer, pointer, c_void_p, number, pointer, number, number]),
+            "search_run": (c_int, [c_void_p, c_double]),
+            "search_totals": (pointer, [c_void_p]),
+            "search_used": (number, [c_void_p]),
+            "search_bad": (number, [c_void_p]),
+            "search_first_bad": (pointer, [c_void_p]),
+            "search_deadlock": (pointer, [c_void_p]),
+            "search_layers": (pointer, [c_void_p]),
+            "search_counts": (pointer, [c_void_p]),
+            "search_cursors": (pointer, [c_void_p]),
+            "search_log": (c_void_p, [c_void_p, c_uint]),
+            "search_canonical": (None, [c_void_p, pointer]),
+            "search_violated": (number, [pointer]),
+            "search_parent": (c_int, [c_void_p, number, pointer, pointer]),
+            "simulate": (None, [c_void_p, *[number] * 5, c_void_p, c_void_p, c_void_p, c_void_p]),
+        }
+        for name, (result, arguments) in signatures.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+
+
+class Search:
+    """One breadth-first search."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        symmetry: bool = False,
+        jobs: int = 0,
+        memory_mb: int = 4096,
+        keep_going: bool = True,
+        shards: int = 0,
+    ) -> None:
+        self.engine, self.system, self.library = engine, engine.system, engine.library
+        self.symmetry = symmetry
+        jobs = jobs or os.cpu_count() or 1
+        self.shards = shards or min(jobs, 64)
+        self.tables = SymmetryTables(engine.system) if symmetry else None
+        use = self.tables if self.tables is not None and self.tables.count else None
+        self.handle = self.library.search_new(
+            self.shards,
+            min(jobs, 64),
+            memory_mb << 20,
+            keep_going,
+            ctypes.addressof(use.tables) if use else None,
+            ctypes.addressof(use.groups) if use else None,
+            ctypes.addressof(use.members) if use else None,
+        )
+        if not self.handle:
+            raise MemoryError("the search cannot reserve its memory")
+        self.status = RUNNING
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            self.library.search_free(self.handle)
+            self.handle = None
+
+    def begin(self) -> int:
+        self.status = self.library.search_begin(self.handle)
+        return self.status
+
+    def run(self, seconds: float) -> int:
+        """Search on for about that long; returns the status."""
+        self.status = self.library.search_run(self.handle, seconds)
+        return self.status
+
+    @property
+    def found(self) -> Exploration:
+        """The counts so far."""
+        states, transitions, deadlocks, depth, *fired = self.library.search_totals(self.handle)[
+            : 4 + max(1, len(self.system.transitions))
+        ]
+        names = self.system.transitions
+        first = self.library.search_first_bad(self.handle)
+        violations = {}
+        for i, (name, _) in enumerate(self.system.properties[:63]):
+            if self.bad >> i & 1:
+                violations[name] = first[3 * i]
+        return Exploration(states, transitions, depth, deadlocks, dict(zip(names, fired, strict=False)), violations)
+
+    @property
+    def bad(self) -> int:
+        return int(self.library.search_bad(self.handle))
+
+    @property
+    def used(self) -> int:
+        """Bytes that states and tables take."""
+        return int(self.library.search_used(self.handle))
+
+    def counts(self) -> list[int]:
+        """The number of states in each shard."""
+        return list(self.library.search_counts(self.handle)[: self.shards])
+
+    def state(self, shard: int, number: int) -> Words:
+        words = self.engine.words
+        log = ctypes.cast(self.library.search_log(self.handle, shard), POINTER(c_uint64))
+        return tuple(log[number * words : (number + 1) * words])
+
+    def layer_bounds(self) -> list[list[int]]:
+        """For each layer the numbers of its first state in each shard, and the end of the last layer."""
+        layers = self.library.search_layers(self.handle)
+        return [list(layers[d * self.shards : (d + 1) * self.shards]) for d in range(self.found.depth + 2)]
+
+    def path_to(self, target: Words, depth: int) -> list[Words]:
+        """States from an initial one to the target, which lies in layer `depth`; canonical ones where symmetry is used."""
+        path = [target]
+        array = c_uint64 * self.engine.words
+        for layer in range(depth - 1, -1, -1):
+            parent = array()
+            if not self.library.search_parent(self.handle, layer, array(*path[-1]), parent):
+                raise AssertionError("a state has no predecessor in the layer before it")
+            path.append(tuple(parent))
+        return path[::-1]
+
+    def first_bad(self, prop: int) -> tuple[int, Words]:
+        """Depth and words of the first state that violates a property."""
+        first = self.library.search_first_bad(self.handle)
+        depth, shard, number = first[3 * prop : 3 * prop + 3]
+        return depth, self.state(shard, number)
+
+    def first_deadlock(self) -> tuple[int, Words] | None:
+        """Depth and words of a state without successors."""
+        shard, number = self.library.search_deadlock(self.handle)[:2]
+        if shard == 2**64 - 1:
+            return None
+        bounds = self.layer_bounds()
+        depth = max(d for d, bound in enumerate(bounds[:-1]) if bound[shard] <= number)
+        return depth, self.state(shard, number)
+
+    def canonical(self, words: Sequence[int]) -> Words:
+        array = (c_uint64 * self.engine.words)(*words)
+        self.library.search_canonical(self.handle, array)
+        return tuple(array)
+
+
+def explore(system: System, symmetry: bool = False, jobs: int = 0) -> Exploration:
+    """Search everything and return the counts."""
+    search = Search(Engine(system), symmetry, jobs)
+    search.begin()
+    while search.status == RUNNING:
+        search.run(1e9)
+    return search.found

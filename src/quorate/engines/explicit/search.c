@@ -1,0 +1,661 @@
+/* Breadth-first search of a finite system on the CPU.  The emitted model is included where MODEL stands.
+
+   States are divided among shards by their hash.  A shard keeps its states in a log, in the order they were found, so the
+   layers of the search are ranges of the log, and a table of one word per slot that finds them again: the state itself if
+   it fits into a word, else part of its hash and its number in the log.  The table is made of cache lines; a state lies in
+   the line that its hash tells or, where that is full, in one of the next.  Each shard belongs to one thread, so nothing is
+   locked: threads expand a chunk of their own states, hand over what belongs to others, and meet at a barrier. */
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+typedef uint64_t u64;
+//SIZES//
+
+enum { BUFFER = 512, CHUNK = 8192, MOST_THREADS = 256, LINE = 8, FIRST_LINES = 4096 };
+enum { RUNNING, FINISHED, OUT_OF_MEMORY, STOPPED };
+
+typedef struct {
+  u64 *log, *table;
+  u64 count, lines, room;          /* states in the log; lines of the table; states it takes before it must grow */
+  u64 from, to, cursor;            /* the layer being expanded, and how far */
+} shard;
+
+typedef struct {
+  u64 states, transitions, deadlocks, depth;
+  u64 fired[TRANSITIONS];
+} totals;
+
+typedef struct { u64 *words; u64 count, capacity; } outbox;
+
+typedef struct search search;
+
+struct sink {
+  u64 *next, *end;
+  u64 fired[TRANSITIONS];
+  void (*flush)(struct sink *);
+  search *search;
+  outbox *outboxes;                /* one per shard */
+  u64 deadlocks, first_deadlock, expanded;
+  u64 bad;                         /* properties that a state found by this thread violates */
+  shard *home;
+  u64 buffer[BUFFER * WORDS];
+  u64 hashes[BUFFER];
+  /* simulation */
+  u64 random, seen, *picked;
+};
+
+struct search {
+  unsigned shards, threads;
+  shard *shard;
+  struct sink *sinks;
+  u64 memory, used;                /* the limit and what logs and tables take, in bytes */
+  const u64 *permutations;         /* a table per byte and permutation */
+  const unsigned *groups, *members;
+  totals total, safe;
+  u64 *safe_counts, *safe_cursors; /* where each shard stood at the last barrier */
+  u64 *layers;                     /* for each layer and shard, the number of its first state */
+  u64 layer_capacity;
+  u64 bad, first_bad[64][3];       /* violated properties; depth, shard and number of the first such state */
+  u64 deadlock[2];
+  int keep_going, status, pause;
+  atomic_int failed, gate;
+  atomic_uint arrived, generation;
+  double until;
+};
+
+#define FUNCTION static inline
+#define TABLE static const
+#define SINK struct sink *k
+#define PASS k
+#define EMIT(T) do { STORE(k->next) k->next += WORDS; k->fired[T]++; k->expanded = 1; \
+                     if (k->next == k->end) k->flush(k); } while (0)
+
+//MODEL//
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline u64 mix(u64 x) {
+  x ^= x >> 32; x *= 0x9E3779B97F4A7C15ull; x ^= x >> 29; x *= 0xBF58476D1CE4E5B9ull; x ^= x >> 32;
+  return x;
+}
+
+static inline u64 hash(const u64 *s) {
+  u64 h = mix(s[0]);
+  for (int i = 1; i < WORDS; i++) h = mix(h ^ mix(s[i] + (u64)i * 0x9E3779B97F4A7C15ull));
+  return h;
+}
+
+static inline u64 scale(u64 h, u64 size) { return (u64)(((unsigned __int128)h * size) >> 64); }
+static inline unsigned owner(u64 h, unsigned shards) { return (unsigned)((h & 0xffff) * shards >> 16); }
+
+/* The line of a state, from the upper half of its hash: that much of it is known from the table alone. */
+static inline u64 line_of(u64 h, u64 lines) { return (h >> 32) * lines >> 32; }
+
+#if WORDS == 1
+static inline u64 entry_of(const u64 *s, u64 h, u64 number) { return s[0] + 1; }
+static inline u64 entry_hash(u64 entry) { return mix(entry - 1); }
+#else
+static inline u64 entry_of(const u64 *s, u64 h, u64 number) { return (h >> 32) << 32 | (number + 1); }
+static inline u64 entry_hash(u64 entry) { return entry >> 32 << 32; }
+#endif
+
+/* -- symmetry ------------------------------------------------------------------------------------------------- */
+
+static inline int less(const u64 *a, const u64 *b) {
+  for (int i = 0; i < WORDS; i++) if (a[i] != b[i]) return a[i] < b[i];
+  return 0;
+}
+
+/* Replace a state by the smallest one that the symmetries of its world lead to. */
+static void canonical(const search *q, u64 *s) {
+  u64 best[WORDS], original[WORDS];
+  memcpy(best, s, sizeof best);
+  memcpy(original, s, sizeof original);
+  const unsigned world = WORLD_OF(original);
+  for (unsigned m = q->groups[world]; m < q->groups[world + 1]; m++) {
+    const u64 *table = q->permutations + (u64)q->members[m] * (8 * WORDS * 256 * WORDS);
+    u64 image[WORDS] = {0};
+    for (int byte = 0; byte < 8 * WORDS; byte++) {
+      const u64 *row = table + ((u64)byte * 256 + (original[byte / 8] >> byte % 8 * 8 & 255)) * WORDS;
+      for (int i = 0; i < WORDS; i++) image[i] |= row[i];
+    }
+    if (less(image, best)) memcpy(best, image, sizeof best);
+  }
+  memcpy(s, best, sizeof best);
+}
+
+/* -- a line of the table: compared without branches, for which slot is hit cannot be foretold -------------------- */
+
+#if WORDS == 1
+#define COMPARED ~0ull
+#else
+#define COMPARED 0xffffffff00000000ull
+#endif
+
+#if defined __AVX512F__
+#include <immintrin.h>
+/* A bit for each slot that may hold the entry. */
+static inline unsigned matches(const u64 *slots, u64 key) {
+  const __m512i mask = _mm512_set1_epi64((long long)COMPARED);
+  return _mm512_cmpeq_epi64_mask(_mm512_and_si512(_mm512_load_si512(slots), mask), _mm512_set1_epi64((long long)(key & COMPARED)));
+}
+/* How many slots are taken; they are the first ones. */
+static inline unsigned filled(const u64 *slots) {
+  const __m512i line = _mm512_load_si512(slots);
+  return (unsigned)__builtin_popcount(_mm512_test_epi64_mask(line, line));
+}
+#elif defined __AVX2__
+#include <immintrin.h>
+static inline unsigned compare(const u64 *slots, u64 mask, u64 key) {
+  const __m256i masks = _mm256_set1_epi64x((long long)mask), keys = _mm256_set1_epi64x((long long)key);
+  const __m256i low = _mm256_and_si256(_mm256_load_si256((const __m256i *)slots), masks);
+  const __m256i high = _mm256_and_si256(_mm256_load_si256((const __m256i *)slots + 1), masks);
+  return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, keys))) |
+         (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, keys))) << 4;
+}
+static inline unsigned matches(const u64 *slots, u64 key) { return compare(slots, COMPARED, key & COMPARED); }
+static inline unsigned filled(const u64 *slots) { return LINE - (unsigned)__builtin_popcount(compare(slots, ~0ull, 0)); }
+#else
+static inline unsigned matches(const u64 *slots, u64 key) {
+  unsigned found = 0;
+  for (int i = 0; i < LINE; i++) found |= (unsigned)!((slots[i] ^ key) & COMPARED) << i;
+  return found;
+}
+static inline unsigned filled(const u64 *slots) {
+  unsigned found = 0;
+  for (int i = 0; i < LINE; i++) found += slots[i] != 0;
+  return found;
+}
+#endif
+
+/* -- storage -------------------------------------------------------------------------------------------------- */
+
+static void *reserve(u64 bytes) {
+  void *found = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) return 0;
+#ifdef MADV_HUGEPAGE
+  if (bytes >= 1 << 22) madvise(found, bytes, MADV_HUGEPAGE);
+#endif
+  return found;
+}
+
+static inline void place(shard *h, u64 entry, u64 code) {
+  for (u64 line = line_of(code, h->lines);; line = line + 1 == h->lines ? 0 : line + 1) {
+    u64 *slots = h->table + line * LINE;
+    for (int i = 0; i < LINE; i++) if (!slots[i]) { slots[i] = entry; return; }
+  }
+}
+
+/* How many states a table takes before it must grow. */
+#define ROOM(lines) ((lines) * LINE / 5 * 4)
+
+/* A larger table, in place; not if it and the states it has room for would take too much memory.  Lines are moved from the
+   last to the first: what belongs to a line further up goes there, and what had been displaced waits till the end. */
+static int grow(search *q, shard *h, u64 wanted) {
+  const u64 most = q->memory / q->shards / (8 * LINE + WORDS * 8 * LINE * 4 / 5);
+  const u64 old = h->lines;
+  u64 lines = old;
+  do lines += lines / 2 + lines / 10; while (ROOM(lines) < wanted);
+  if (lines > most) lines = most;
+  if (ROOM(lines) < wanted + BUFFER || lines * LINE >= 0xffffffffull) return 0;
+  u64 *waiting = 0, waits = 0, capacity = 0;
+  h->lines = lines;
+  h->room = ROOM(lines);
+  for (u64 line = old; line-- > 0;) {
+    u64 moved[LINE];
+    memcpy(moved, h->table + line * LINE, sizeof moved);
+    memset(h->table + line * LINE, 0, sizeof moved);
+    for (int i = 0; i < LINE && moved[i]; i++) {
+      const u64 code = entry_hash(moved[i]);
+      if (line_of(code, lines) >= line) { place(h, moved[i], code); continue; }
+      if (waits == capacity) {
+        u64 *larger = realloc(waiting, (capacity = 2 * capacity + 64) * 8);
+        if (!larger) { free(waiting); return 0; }
+        waiting = larger;
+      }
+      waiting[waits++] = moved[i];
+    }
+  }
+  while (waits--) place(h, waiting[waits], entry_hash(waiting[waits]));
+  free(waiting);
+  return 1;
+}
+
+/* Fill the table from the log. */
+static int fill(search *q, shard *h) {
+  if (h->count > h->room && !grow(q, h, h->count)) return 0;
+  for (u64 i = 0; i < h->count; i++) {
+    const u64 *s = h->log + i * WORDS, code = hash(s);
+    place(h, entry_of(s, code, i), code);
+  }
+  return 1;
+}
+
+static u64 bytes_used(const search *q) {
+  u64 bytes = 0;
+  for (unsigned i = 0; i < q->shards; i++) bytes += q->shard[i].count * WORDS * 8 + q->shard[i].lines * LINE * 8;
+  return bytes;
+}
+
+/* Put states into their shard; those that are new join its log and are checked. */
+static void insert(struct sink *k, shard *h, const u64 *states, const u64 *codes, u64 count) {
+  search *q = k->search;
+  if (h->count + count > h->room && !grow(q, h, h->count + count)) {
+    atomic_store(&q->failed, 1);
+    return;
+  }
+  for (u64 j = 0; j < count; j++) {
+    const u64 *s = states + j * WORDS;
+    const u64 key = entry_of(s, codes[j], h->count);
+    for (u64 *slots = h->table + line_of(codes[j], h->lines) * LINE;;) {
+      const unsigned full = filled(slots), hits = matches(slots, key) & ((1u << full) - 1);
+#if WORDS == 1
+      if (hits) goto next;
+#else
+      for (unsigned rest = hits; rest; rest &= rest - 1)
+        if (!memcmp(h->log + ((slots[__builtin_ctz(rest)] & 0xffffffffull) - 1) * WORDS, s, 8 * WORDS)) goto next;
+#endif
+      if (full < LINE) { slots[full] = key; break; }
+      slots += LINE;
+      if (slots == h->table + h->lines * LINE) slots = h->table;
+    }
+    memcpy(h->log + h->count * WORDS, s, 8 * WORDS);
+    h->count++;
+    k->bad |= violated(s);
+  next:;
+  }
+}
+
+static void post(struct sink *k, unsigned target, const u64 *s) {
+  outbox *box = k->outboxes + target;
+  if (box->count == box->capacity) {
+    const u64 capacity = box->capacity ? 2 * box->capacity : 4096;
+    u64 *words = realloc(box->words, capacity * WORDS * 8);
+    if (!words) { atomic_store(&k->search->failed, 1); return; }
+    box->words = words;
+    box->capacity = capacity;
+  }
+  memcpy(box->words + box->count++ * WORDS, s, 8 * WORDS);
+}
+
+/* What the emitted code has written so far: keep what is ours, post the rest. */
+static void flush_search(struct sink *k) {
+  search *q = k->search;
+  const u64 total = (u64)(k->next - k->buffer) / WORDS;
+  u64 own = 0;
+  const unsigned home = (unsigned)(k->home - q->shard);
+  for (u64 j = 0; j < total; j++) {
+    u64 *s = k->buffer + j * WORDS;
+    if (q->permutations) canonical(q, s);
+    const u64 code = hash(s);
+    const unsigned target = q->shards == 1 ? 0 : owner(code, q->shards);
+    if (target == home) {
+      __builtin_prefetch(k->home->table + line_of(code, k->home->lines) * LINE, 1, 3);
+      if (own != j) memcpy(k->buffer + own * WORDS, s, 8 * WORDS);
+      k->hashes[own++] = code;
+    } else {
+      post(k, target, s);
+    }
+  }
+  insert(k, k->home, k->buffer, k->hashes, own);
+  k->next = k->buffer;
+}
+
+/* What other threads have posted to a shard. */
+static void receive(struct sink *k, shard *h, outbox *box) {
+  for (u64 first = 0; first < box->count && !atomic_load_explicit(&k->search->failed, memory_order_relaxed); first += BUFFER) {
+    const u64 count = box->count - first < BUFFER ? box->count - first : BUFFER;
+    for (u64 j = 0; j < count; j++) {
+      k->hashes[j] = hash(box->words + (first + j) * WORDS);
+      __builtin_prefetch(h->table + line_of(k->hashes[j], h->lines) * LINE, 1, 3);
+    }
+    insert(k, h, box->words + first * WORDS, k->hashes, count);
+  }
+  box->count = 0;
+}
+
+/* -- the search ----------------------------------------------------------------------------------------------- */
+
+static void barrier(search *q) {
+  const unsigned mine = atomic_load(&q->generation);
+  if (atomic_fetch_add(&q->arrived, 1) + 1 == q->threads) {
+    atomic_store(&q->arrived, 0);
+    atomic_fetch_add(&q->generation, 1);
+    return;
+  }
+  for (unsigned spins = 0; atomic_load_explicit(&q->generation, memory_order_acquire) == mine; spins++)
+    if (spins > 200) sched_yield();
+}
+
+static void mark_safe(search *q) {
+  q->safe = q->total;
+  for (unsigned i = 0; i < q->shards; i++) {
+    q->safe_counts[i] = q->shard[i].count;
+    q->safe_cursors[i] = q->shard[i].cursor;
+  }
+}
+
+/* After each chunk, by one thread while the others wait: gather counters, begin the next layer, decide whether to go on. */
+static void settle(search *q) {
+  if (atomic_load(&q->failed)) {
+    q->status = OUT_OF_MEMORY;
+    q->pause = 1;
+    return;
+  }
+  u64 states = 0, left = 0;
+  const u64 depth = q->total.depth;
+  for (unsigned t = 0; t < q->threads; t++) {
+    struct sink *k = q->sinks + t;
+    for (int i = 0; i < TRANSITIONS; i++) {
+      q->total.fired[i] += k->fired[i];
+      q->total.transitions += k->fired[i];
+      k->fired[i] = 0;
+    }
+    q->total.deadlocks += k->deadlocks;
+    k->deadlocks = 0;
+  }
+  for (unsigned i = 0; i < q->shards; i++) {
+    states += q->shard[i].count;
+    left += q->shard[i].to - q->shard[i].cursor;
+  }
+  q->total.states = states;
+  q->used = bytes_used(q);
+  u64 bad = 0;
+  for (unsigned t = 0; t < q->threads; t++) bad |= q->sinks[t].bad;
+  bad &= ~q->bad;
+  if (bad) {                       /* find the first such state of each property in what this layer has added */
+    for (unsigned i = 0; i < q->shards; i++)
+      for (u64 n = q->shard[i].to; n < q->shard[i].count && bad & ~q->bad; n++) {
+        u64 here = violated(q->shard[i].log + n * WORDS) & ~q->bad;
+        for (int p = 0; here; p++, here >>= 1)
+          if (here & 1) {
+            q->first_bad[p][0] = depth + 1;
+            q->first_bad[p][1] = i;
+            q->first_bad[p][2] = n;
+            q->bad |= 1ull << p;
+          }
+      }
+  }
+  if (!left) {
+    u64 added = 0;
+    for (unsigned i = 0; i < q->shards; i++) added += q->shard[i].count - q->shard[i].to;
+    if (!added) {
+      q->status = FINISHED;
+    } else {
+      if (depth + 3 > q->layer_capacity) {
+        q->layer_capacity = 2 * (depth + 3);
+        q->layers = realloc(q->layers, q->layer_capacity * q->shards * 8);
+      }
+      for (unsigned i = 0; i < q->shards; i++) {
+        shard *h = q->shard + i;
+        h->from = h->cursor = h->to;
+        h->to = h->count;
+        q->layers[(depth + 1) * q->shards + i] = h->from;
+        q->layers[(depth + 2) * q->shards + i] = h->to;
+      }
+      q->total.depth = depth + 1;
+      if (q->bad && !q->keep_going) q->status = STOPPED;
+    }
+  }
+  q->pause = q->status != RUNNING || now() > q->until;
+  mark_safe(q);
+}
+
+static void *work(void *argument) {
+  struct sink *k = argument;
+  search *q = k->search;
+  const unsigned me = (unsigned)(k - q->sinks);
+  while (!atomic_load(&q->gate)) sched_yield();
+  if (atomic_load(&q->gate) < 0) return 0;
+  for (;;) {
+    for (unsigned i = me; i < q->shards; i += q->threads) {
+      shard *h = q->shard + i;
+      k->home = h;
+      const u64 end = h->cursor + CHUNK < h->to ? h->cursor + CHUNK : h->to;
+      for (; h->cursor < end && !atomic_load_explicit(&q->failed, memory_order_relaxed); h->cursor++) {
+        u64 s[WORDS];
+        memcpy(s, h->log + h->cursor * WORDS, sizeof s);
+        k->expanded = 0;
+        expand(s, k);
+        if (!k->expanded) {
+          k->deadlocks++;
+          if (k->first_deadlock == ~0ull) k->first_deadlock = (u64)i << 40 | h->cursor;
+        }
+      }
+      flush_search(k);
+    }
+    barrier(q);
+    for (unsigned i = me; i < q->shards; i += q->threads)
+      for (unsigned t = 0; t < q->threads; t++) receive(k, q->shard + i, q->sinks[t].outboxes + i);
+    barrier(q);
+    if (me == 0) settle(q);
+    barrier(q);
+    if (q->pause) return 0;
+  }
+}
+
+/* -- what Python calls ---------------------------------------------------------------------------------------- */
+
+search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going, const u64 *permutations,
+                   const unsigned *groups, const unsigned *members) {
+  search *q = calloc(1, sizeof *q);
+  if (!q) return 0;
+  q->shards = shards;
+  q->threads = threads < shards ? threads : shards;
+  q->memory = memory;
+  q->keep_going = keep_going;
+  q->permutations = permutations;
+  q->groups = groups;
+  q->members = members;
+  q->shard = calloc(shards, sizeof *q->shard);
+  q->sinks = calloc(q->threads, sizeof *q->sinks);
+  q->safe_counts = calloc(shards, 8);
+  q->safe_cursors = calloc(shards, 8);
+  q->layer_capacity = 64;
+  q->layers = calloc(q->layer_capacity * shards, 8);
+  q->deadlock[0] = q->deadlock[1] = ~0ull;
+  for (unsigned i = 0; i < shards; i++) {
+    shard *h = q->shard + i;
+    h->lines = FIRST_LINES;
+    h->room = ROOM(h->lines);
+    h->log = reserve(memory / shards + BUFFER * WORDS * 16);
+    h->table = reserve(memory / shards + h->lines * LINE * 8);
+    if (!h->log || !h->table) return 0;
+  }
+  for (unsigned t = 0; t < q->threads; t++) {
+    struct sink *k = q->sinks + t;
+    k->search = q;
+    k->flush = flush_search;
+    k->next = k->buffer;
+    k->end = k->buffer + BUFFER * WORDS;
+    k->first_deadlock = ~0ull;
+    k->outboxes = calloc(shards, sizeof *k->outboxes);
+  }
+  return q;
+}
+
+void search_free(search *q) {
+  for (unsigned i = 0; i < q->shards; i++) {
+    munmap(q->shard[i].log, q->memory / q->shards + BUFFER * WORDS * 16);
+    munmap(q->shard[i].table, q->memory / q->shards + FIRST_LINES * LINE * 8);
+  }
+  for (unsigned t = 0; t < q->threads; t++) {
+    for (unsigned i = 0; i < q->shards; i++) free(q->sinks[t].outboxes[i].words);
+    free(q->sinks[t].outboxes);
+  }
+  free(q->shard); free(q->sinks); free(q->safe_counts); free(q->safe_cursors); free(q->layers);
+  free(q);
+}
+
+/* The first layer.  Returns the status. */
+int search_begin(search *q) {
+  struct sink *k = q->sinks;
+  k->home = q->shard;
+  for (unsigned world = 0; world < WORLDS; world++) initial(world, k);
+  flush_search(k);
+  for (unsigned i = 0; i < q->shards; i++) receive(k, q->shard + i, k->outboxes + i);
+  if (atomic_load(&q->failed)) return q->status = OUT_OF_MEMORY;
+  memset(k->fired, 0, sizeof k->fired);
+  q->total.depth = (u64)-1;        /* the layer that is now filled becomes layer 0 */
+  settle(q);
+  if (q->status == FINISHED) q->total.depth = 0;
+  mark_safe(q);
+  return q->status;
+}
+
+/* Put saved states into a shard, before `search_resume`. */
+int search_load(search *q, unsigned index, const u64 *states, u64 count) {
+  shard *h = q->shard + index;
+  if ((count * WORDS + 2 * count) * 8 > q->memory / q->shards) return 0;
+  memcpy(h->log + h->count * WORDS, states, count * WORDS * 8);
+  h->count += count;
+  return 1;
+}
+
+/* Continue from saved states; cursors, layers and totals are as they were. */
+int search_resume(search *q, const u64 *cursors, const u64 *layers, const totals *total, u64 bad, const u64 *first_bad,
+                  u64 deadlock_shard, u64 deadlock_number) {
+  q->total = *total;
+  q->bad = bad;
+  memcpy(q->first_bad, first_bad, sizeof q->first_bad);
+  q->deadlock[0] = deadlock_shard;
+  q->deadlock[1] = deadlock_number;
+  q->layer_capacity = 2 * (total->depth + 3);
+  q->layers = realloc(q->layers, q->layer_capacity * q->shards * 8);
+  memcpy(q->layers, layers, (total->depth + 2) * q->shards * 8);
+  for (unsigned i = 0; i < q->shards; i++) {
+    shard *h = q->shard + i;
+    h->from = layers[total->depth * q->shards + i];
+    h->to = layers[(total->depth + 1) * q->shards + i];
+    h->cursor = cursors[i];
+    if (!fill(q, h)) return q->status = OUT_OF_MEMORY;
+  }
+  q->used = bytes_used(q);
+  mark_safe(q);
+  return q->status = RUNNING;
+}
+
+/* Search on for some seconds.  Returns the status. */
+int search_run(search *q, double seconds) {
+  if (q->status != RUNNING) return q->status;
+  pthread_t threads[MOST_THREADS];
+  q->until = now() + seconds;
+  atomic_store(&q->gate, 0);
+  unsigned started = 1;
+  while (started < q->threads && !pthread_create(threads + started, 0, work, q->sinks + started)) started++;
+  atomic_store(&q->gate, started == q->threads ? 1 : -1);
+  work(q->sinks);
+  for (unsigned t = 1; t < started; t++) pthread_join(threads[t], 0);
+  if (started < q->threads) return q->status = OUT_OF_MEMORY;
+  for (unsigned t = 0; t < q->threads; t++) {
+    const u64 first = q->sinks[t].first_deadlock;
+    if (first != ~0ull && q->deadlock[0] == ~0ull) {
+      q->deadlock[0] = first >> 40;
+      q->deadlock[1] = first & ((1ull << 40) - 1);
+    }
+  }
+  return q->status;
+}
+
+const totals *search_totals(const search *q) { return &q->safe; }
+u64 search_used(const search *q) { return q->used; }
+u64 search_bad(const search *q) { return q->bad; }
+const u64 *search_first_bad(const search *q) { return &q->first_bad[0][0]; }
+const u64 *search_deadlock(const search *q) { return q->deadlock; }
+const u64 *search_layers(const search *q) { return q->layers; }
+const u64 *search_counts(const search *q) { return q->safe_counts; }
+const u64 *search_cursors(const search *q) { return q->safe_cursors; }
+const u64 *search_log(const search *q, unsigned index) { return q->shard[index].log; }
+void search_canonical(const search *q, u64 *s) { if (q->permutations) canonical(q, s); }
+u64 search_violated(const u64 *s) { return violated(s); }
+
+/* -- looking back --------------------------------------------------------------------------------------------- */
+
+static void flush_match(struct sink *k) {
+  search *q = k->search;
+  for (u64 *s = k->buffer; s < k->next; s += WORDS) {
+    if (q->permutations) canonical(q, s);
+    if (!memcmp(s, k->picked, 8 * WORDS)) k->seen = 1;
+  }
+  k->next = k->buffer;
+}
+
+/* A state of the given layer that leads to the target in one step: writes its words, returns whether there is one. */
+int search_parent(search *q, u64 layer, const u64 *target, u64 *parent) {
+  struct sink *k = calloc(1, sizeof *k);
+  u64 wanted[WORDS];
+  memcpy(wanted, target, sizeof wanted);
+  k->search = q;
+  k->flush = flush_match;
+  k->next = k->buffer;
+  k->end = k->buffer + BUFFER * WORDS;
+  k->picked = wanted;
+  for (unsigned i = 0; i < q->shards && !k->seen; i++)
+    for (u64 n = q->layers[layer * q->shards + i]; n < q->layers[(layer + 1) * q->shards + i]; n++) {
+      const u64 *s = q->shard[i].log + n * WORDS;
+      expand(s, k);
+      flush_match(k);
+      if (k->seen) { memcpy(parent, s, 8 * WORDS); break; }
+    }
+  const int found = k->seen != 0;
+  free(k);
+  return found;
+}
+
+/* -- random runs ---------------------------------------------------------------------------------------------- */
+
+static inline u64 next_random(u64 *x) { return mix(*x += 0x9E3779B97F4A7C15ull); }
+
+/* Choose one of all successors, each with the same probability, whatever their number. */
+static void flush_pick(struct sink *k) {
+  const u64 total = (u64)(k->next - k->buffer) / WORDS;
+  if (!total) return;
+  k->seen += total;
+  const u64 pick = scale(next_random(&k->random), k->seen);
+  if (pick < total) memcpy(k->picked, k->buffer + pick * WORDS, 8 * WORDS);
+  k->next = k->buffer;
+}
+
+/* Random runs number `first`, `first + 1`, ..  Each starts in a random one of the given states and makes up to `depth`
+   steps; `lengths` gets the number of steps of each, `bad` the properties its last state violates (the run stops there).
+   Where `path` is given, it gets the states of the runs, `depth + 1` places each. */
+void simulate(const u64 *starts, u64 start_count, u64 seed, u64 first, u64 runs, u64 depth, u64 *lengths, u64 *bad,
+              u64 *path, u64 *fired) {
+  struct sink *k = calloc(1, sizeof *k);
+  u64 s[WORDS], picked[WORDS];
+  k->flush = flush_pick;
+  k->end = k->buffer + BUFFER * WORDS;
+  k->picked = picked;
+  for (u64 run = 0; run < runs; run++) {
+    k->random = mix(seed * 0x9E3779B97F4A7C15ull + mix(first + run));
+    memcpy(s, starts + scale(next_random(&k->random), start_count) * WORDS, sizeof s);
+    u64 step = 0;
+    u64 *places = path ? path + run * (depth + 1) * WORDS : 0;
+    for (;; step++) {
+      if (places) memcpy(places + step * WORDS, s, sizeof s);
+      bad[run] = violated(s);
+      if (bad[run] || step == depth) break;
+      k->next = k->buffer;
+      k->seen = 0;
+      expand(s, k);
+      flush_pick(k);
+      if (!k->seen) break;
+      memcpy(s, picked, sizeof s);
+    }
+    lengths[run] = step;
+  }
+  if (fired) for (int i = 0; i < TRANSITIONS; i++) fired[i] += k->fired[i];
+  free(k);
+}
