@@ -6,13 +6,11 @@ quantifiers expanded and everything that is fixed folded away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from quorate.engines.explicit.expressions import FALSE, TRUE, Graph, Node
-from quorate.engines.explicit.system import LARGEST_FIELD, Permutation, Rule, System
+from quorate.engines.explicit.system import Permutation, Rule, System
 from quorate.engines.explicit.worlds import (
     InstanceError,
     Renaming,
@@ -23,11 +21,10 @@ from quorate.engines.explicit.worlds import (
     renamings,
 )
 from quorate.logic.expansion import Expander, Ground, Tables
-from quorate.logic.structures import Structure, Value, domain
-from quorate.logic.terms import BOOL, INT, Quantified, Sort, Symbol, Term, Var
+from quorate.logic.structures import Value, domain
+from quorate.logic.terms import BOOL, Quantified, Sort, Symbol, Term, Var
 from quorate.logic.transform import symbols_of
 from quorate.models.relational import Derived, RelationalModel, Transition
-from quorate.models.semantics import Step, with_derived
 
 MOST_RULES = 200_000
 LARGEST_GROUP = 5_040
@@ -88,93 +85,7 @@ class GraphExpander(Expander):
         return found
 
 
-@dataclass(frozen=True)
-class Instance:
-    """A protocol with a fixed finite size for each sort, and `where`, which restricts its rigid symbols further."""
-
-    model: RelationalModel
-    sizes: Mapping[Sort, int]
-    where: Term | None = None
-
-    def __post_init__(self) -> None:
-        used = [sort for symbol in self.model.symbols for sort in (*symbol.arguments, symbol.sort)]
-        used += [parameter.sort for transition in self.model.transitions for parameter in transition.parameters]
-        if INT in used:
-            raise InstanceError(
-                "integers are unbounded, so the protocol has no finite instances; `check --depth` works"
-            )
-        missing = [str(sort) for sort in self.model.sorts if sort.uninterpreted and sort not in self.sizes]
-        if missing:
-            raise InstanceError(f"no size is given for {', '.join(missing)}")
-        for sort in self.model.sorts:
-            if len(domain(sort, self.sizes)) > LARGEST_FIELD:
-                raise InstanceError(f"{sort} has more than {LARGEST_FIELD} elements")
-        unclear = [item.symbol.name for item in self.model.derived if item.definition is None]
-        if unclear:
-            raise InstanceError(f"{', '.join(unclear)} has no explicit definition")
-        if self.where is not None and any(symbol.mutable for symbol in symbols_of(self.where)):
-            raise InstanceError("only rigid symbols can be restricted: they keep their value in a run")
-
-    @cached_property
-    def rigid_symbols(self) -> tuple[Symbol, ...]:
-        """Rigid symbols that are not derived, those with the fewest possible tables first."""
-        derived = self.model.derived_symbols
-        chosen = [symbol for symbol in self.model.symbols if not symbol.mutable and symbol not in derived]
-
-        def tables(symbol: Symbol) -> int:
-            return int(len(domain(symbol.sort, self.sizes)) ** len(entries(symbol, self.sizes)))
-
-        return tuple(sorted(chosen, key=tables))
-
-    @cached_property
-    def places(self) -> tuple[tuple[Symbol, tuple[Value, ...]], ...]:
-        """What each field of a state stands for."""
-        return tuple((symbol, args) for symbol in self.model.state_symbols for args in entries(symbol, self.sizes))
-
-    @cached_property
-    def worlds(self) -> tuple[World, ...]:
-        """The interpretations of the rigid symbols, up to isomorphism."""
-        graph = Graph()
-        expander = GraphExpander(graph, self.sizes)
-        tables = _with_derived(
-            self.model.derived, _tables(self.rigid_symbols, self.sizes, graph.rigid, graph), expander
-        )
-        formulas = [axiom.formula for axiom in self.model.axioms] + ([self.where] if self.where is not None else [])
-        axioms = [expander.term(f, tables, {}) for f in formulas if not any(s.mutable for s in symbols_of(f))]
-        return tuple(enumerate_worlds(graph, self.rigid_symbols, self.sizes, axioms))
-
-    @cached_property
-    def system(self) -> System:
-        return _Lowering(self).system()
-
-    def structure(self, state: Sequence[int], world: int) -> Structure:
-        """A state of the system as a structure of the model."""
-        tables: dict[Symbol, dict[tuple[Value, ...], Value]] = {symbol: {} for symbol in self.model.symbols}
-        rigid = [(symbol, args) for symbol in self.rigid_symbols for args in entries(symbol, self.sizes)]
-        values = (*state, *self.worlds[world].values)
-        for (symbol, args), value in zip((*self.places, *rigid), values, strict=True):
-            tables[symbol][args] = bool(value) if symbol.sort is BOOL else value
-        sizes = {sort: self.sizes[sort] for sort in self.model.sorts if sort.uninterpreted}
-        return with_derived(self.model, Structure(sizes, tables))
-
-    def step(self, rule: Rule, choices: Sequence[int]) -> Step:
-        """A rule and its choices as a step of the model; choices that have no influence are filled in."""
-        transition = self.model.transition(rule.name)
-        bindings = {
-            parameter.name: bool(value) if parameter.sort is BOOL else value
-            for parameter, value in zip(transition.parameters, rule.bindings, strict=True)
-        }
-        chosen: dict[str, dict[tuple[Value, ...], Value]] = {}
-        values = iter(choices)
-        for symbol in transition.choices:
-            chosen[symbol.name] = {
-                args: bool(value) if symbol.sort is BOOL else value
-                for args, value in zip(entries(symbol, self.sizes), values, strict=False)
-            }
-        return Step(rule.name, bindings, chosen)
-
-
-def _tables(symbols: Iterable[Symbol], sizes: Mapping[Sort, int], leaf: object, graph: Graph) -> Tables:
+def _tables(symbols: Iterable[Symbol], sizes: Mapping[Sort, int], leaf: Callable[[int], Node], graph: Graph) -> Tables:
     """A leaf of the graph for every entry of every symbol, numbered through; a single possible value is a constant."""
     tables: Tables = {}
     number = 0
@@ -182,7 +93,7 @@ def _tables(symbols: Iterable[Symbol], sizes: Mapping[Sort, int], leaf: object, 
         single = len(domain(symbol.sort, sizes)) == 1
         tables[symbol] = {}
         for args in entries(symbol, sizes):
-            tables[symbol][args] = graph.const(0) if single else leaf(number)  # type: ignore[operator]
+            tables[symbol][args] = graph.const(0) if single else leaf(number)
             number += 1
     return tables
 
@@ -201,21 +112,45 @@ def _with_derived(derived: Sequence[Derived], tables: Tables, expander: GraphExp
     return tables
 
 
+def rigid_worlds(
+    model: RelationalModel, sizes: Mapping[Sort, int], symbols: Sequence[Symbol], where: Term | None
+) -> list[World]:
+    """The interpretations of the rigid symbols that satisfy the axioms (and `where`), up to isomorphism."""
+    graph = Graph()
+    expander = GraphExpander(graph, sizes)
+    tables = _with_derived(model.derived, _tables(symbols, sizes, graph.rigid, graph), expander)
+    formulas = [axiom.formula for axiom in model.axioms] + ([where] if where is not None else [])
+    axioms = [expander.term(f, tables, {}) for f in formulas if not any(s.mutable for s in symbols_of(f))]
+    return enumerate_worlds(graph, symbols, sizes, axioms)
+
+
+def lower(
+    model: RelationalModel, sizes: Mapping[Sort, int], rigid_symbols: Sequence[Symbol], worlds: Sequence[World]
+) -> System:
+    """The finite system of a model at given sizes, in the given worlds."""
+    return _Lowering(model, sizes, rigid_symbols, worlds).system()
+
+
 class _Lowering:
     """Builds the system of an instance."""
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self.model = instance.model
-        self.sizes = instance.sizes
+    def __init__(
+        self,
+        model: RelationalModel,
+        sizes: Mapping[Sort, int],
+        rigid_symbols: Sequence[Symbol],
+        worlds: Sequence[World],
+    ) -> None:
+        self.model = model
+        self.sizes = sizes
+        self.rigid_symbols = rigid_symbols
+        self.worlds = worlds
         self.graph = Graph()
-        self.expander = GraphExpander(self.graph, self.sizes)
-        self.worlds = instance.worlds
-        self.tables = self._with_derived(
-            {**self._rigid(), **_tables(self.model.state_symbols, self.sizes, self.graph.field, self.graph)}
-        )
-        self.fields = tuple(len(domain(symbol.sort, self.sizes)) for symbol, _ in instance.places)
-        self.assumed = [a.formula for a in self.model.axioms if any(s.mutable for s in symbols_of(a.formula))]
+        self.expander = GraphExpander(self.graph, sizes)
+        state = _tables(model.state_symbols, sizes, self.graph.field, self.graph)
+        self.tables = self._with_derived({**self._rigid(), **state})
+        self.fields = tuple(len(domain(s.sort, sizes)) for s in model.state_symbols for _ in entries(s, sizes))
+        self.assumed = [a.formula for a in model.axioms if any(s.mutable for s in symbols_of(a.formula))]
 
     def _with_derived(self, tables: Tables) -> Tables:
         return _with_derived(self.model.derived, tables, self.expander)
@@ -224,7 +159,7 @@ class _Lowering:
         """Rigid entries: constants where all worlds agree."""
         tables: Tables = {}
         number = 0
-        for symbol in self.instance.rigid_symbols:
+        for symbol in self.rigid_symbols:
             tables[symbol] = {}
             for args in entries(symbol, self.sizes):
                 values = {world.values[number] for world in self.worlds}
@@ -240,7 +175,7 @@ class _Lowering:
         return System(
             self.graph,
             self.fields,
-            tuple(len(domain(s.sort, self.sizes)) for s in self.instance.rigid_symbols for _ in entries(s, self.sizes)),
+            tuple(len(domain(s.sort, self.sizes)) for s in self.rigid_symbols for _ in entries(s, self.sizes)),
             tuple(world.values for world in self.worlds),
             (self._initial(),),
             tuple(rules),
@@ -310,7 +245,7 @@ class _Lowering:
 
     def _symmetry(self) -> tuple[tuple[tuple[Permutation, ...], ...], str]:
         """For each world the permutations of fields by its automorphisms and by renaming sorts that no rigid symbol mentions."""
-        mentioned = {s for symbol in self.instance.rigid_symbols for s in (*symbol.arguments, symbol.sort)}
+        mentioned = {s for symbol in self.rigid_symbols for s in (*symbol.arguments, symbol.sort)}
         free = [sort for sort in self.model.sorts if sort.uninterpreted and sort not in mentioned]
         left_out = []
         largest = max((len(world.automorphisms) for world in self.worlds), default=1)
@@ -328,7 +263,7 @@ class _Lowering:
         groups = []
         for world in self.worlds:
             own: Sequence[Renaming] = world.automorphisms if len(world.automorphisms) <= LARGEST_GROUP else ({},)
-            groups.append(tuple(self._permutation({**old, **more}) for old in own for more in fresh))
+            groups.append(tuple(dict.fromkeys(self._permutation({**old, **more}) for old in own for more in fresh)))
         why = f"the elements of {', '.join(map(str, left_out))} can be permuted in too many ways" if left_out else ""
         return tuple(groups), why
 

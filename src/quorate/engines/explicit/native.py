@@ -9,15 +9,15 @@ import ctypes
 import os
 from collections.abc import Sequence
 from ctypes import POINTER, c_double, c_int, c_uint, c_uint64, c_void_p
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
 from quorate.engines.explicit.compile import load_library
 from quorate.engines.explicit.emit import fill
-from quorate.engines.explicit.reference import Exploration
+from quorate.engines.explicit.reference import OUT_OF_MEMORY, RUNNING, Exploration
 from quorate.engines.explicit.system import Layout, System
-
-RUNNING, FINISHED, OUT_OF_MEMORY, STOPPED = range(4)
 
 Words = tuple[int, ...]
 """A packed state."""
@@ -97,11 +97,46 @@ class Engine:
             "search_canonical": (None, [c_void_p, pointer]),
             "search_violated": (number, [pointer]),
             "search_parent": (c_int, [c_void_p, number, pointer, pointer]),
-            "simulate": (None, [c_void_p, *[number] * 5, c_void_p, c_void_p, c_void_p, c_void_p]),
+            "simulate": (None, [pointer, *[number] * 5, pointer, pointer, pointer, pointer]),
         }
         for name, (result, arguments) in signatures.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
+
+    @cached_property
+    def _start(self) -> Search:
+        """The initial states, in the one shard of a search that has only begun."""
+        search = Search(self, jobs=1)
+        search.begin()
+        return search
+
+    def initial_states(self) -> int:
+        """How many initial states there are."""
+        return sum(self._start.counts())
+
+    def simulate(self, runs: int, depth: int, seed: int, first: int = 0, keep: bool = False) -> Batch | None:
+        """Random runs number `first` and up, each of at most `depth` steps; None if there is no initial state.
+
+        A run depends on the seed and its number alone.  Where `keep` is set, the states of all runs are returned.
+        """
+        count = self.initial_states()
+        if not count:
+            return None
+        lengths, bad = (c_uint64 * runs)(), (c_uint64 * runs)()
+        path = (c_uint64 * (runs * (depth + 1) * self.words))() if keep else None
+        fired = (c_uint64 * max(1, len(self.system.transitions)))()
+        self.library.simulate(self._start.log(0), count, seed, first, runs, depth, lengths, bad, path, fired)
+        return Batch(list(lengths), list(bad), path, list(fired))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Random runs: the steps of each, the properties that its last state violates as bits, and all states if kept."""
+
+    lengths: Sequence[int]
+    bad: Sequence[int]
+    path: Any
+    fired: Sequence[int]
 
 
 class Search:
@@ -149,19 +184,31 @@ class Search:
         self.status = self.library.search_run(self.handle, seconds)
         return self.status
 
+    def finish(self) -> Search:
+        """Search all there is."""
+        self.begin()
+        while self.status == RUNNING:
+            self.run(1e9)
+        if self.status == OUT_OF_MEMORY:
+            raise MemoryError("the states do not fit into the memory that the search may use")
+        return self
+
     @property
     def found(self) -> Exploration:
         """The counts so far."""
-        states, transitions, deadlocks, depth, *fired = self.library.search_totals(self.handle)[
-            : 4 + max(1, len(self.system.transitions))
-        ]
+        states, transitions, deadlocks, depth, unreduced, *fired = self.totals()
         names = self.system.transitions
         first = self.library.search_first_bad(self.handle)
         violations = {}
         for i, (name, _) in enumerate(self.system.properties[:63]):
             if self.bad >> i & 1:
                 violations[name] = first[3 * i]
-        return Exploration(states, transitions, depth, deadlocks, dict(zip(names, fired, strict=False)), violations)
+        by_name = dict(zip(names, fired, strict=False))
+        return Exploration(states, transitions, depth, deadlocks, unreduced, by_name, violations)
+
+    def totals(self) -> list[int]:
+        """The counters, in the order of the C structure."""
+        return list(self.library.search_totals(self.handle)[: 5 + max(1, len(self.system.transitions))])
 
     @property
     def bad(self) -> int:
@@ -176,9 +223,12 @@ class Search:
         """The number of states in each shard."""
         return list(self.library.search_counts(self.handle)[: self.shards])
 
+    def log(self, shard: int) -> Any:
+        """The states of a shard, one after the other."""
+        return ctypes.cast(self.library.search_log(self.handle, shard), POINTER(c_uint64))
+
     def state(self, shard: int, number: int) -> Words:
-        words = self.engine.words
-        log = ctypes.cast(self.library.search_log(self.handle, shard), POINTER(c_uint64))
+        words, log = self.engine.words, self.log(shard)
         return tuple(log[number * words : (number + 1) * words])
 
     def layer_bounds(self) -> list[list[int]]:
@@ -220,8 +270,4 @@ class Search:
 
 def explore(system: System, symmetry: bool = False, jobs: int = 0) -> Exploration:
     """Search everything and return the counts."""
-    search = Search(Engine(system), symmetry, jobs)
-    search.begin()
-    while search.status == RUNNING:
-        search.run(1e9)
-    return search.found
+    return Search(Engine(system), symmetry, jobs).finish().found

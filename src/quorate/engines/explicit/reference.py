@@ -6,8 +6,11 @@ tested as soon as all choices it reads are made, which changes nothing but the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from quorate.engines.explicit.expressions import CHOICE, Compiled, Node, compile_python
 from quorate.engines.explicit.system import Rule, System
@@ -16,14 +19,27 @@ State = tuple[tuple[int, ...], int]
 """Field values and the number of the world."""
 
 
+Status = Literal[0, 1, 2, 3]
+RUNNING: Status = 0
+FINISHED: Status = 1
+OUT_OF_MEMORY: Status = 2
+STOPPED: Status = 3
+"""Why a search has come back: there is more to do, nothing is left, memory is used up, a violation was found."""
+
+
 @dataclass
 class Exploration:
-    """What a search found.  `violations` maps a property to the depth at which a state first violates it."""
+    """What a search found.
+
+    `unreduced` counts the states that those found stand for: more than `states` where symmetry is used.  `violations` maps
+    a property to the depth at which a state first violates it.
+    """
 
     states: int = 0
     transitions: int = 0
     depth: int = 0
     deadlocks: int = 0
+    unreduced: int = 0
     fired: dict[str, int] = field(default_factory=dict)
     violations: dict[str, int] = field(default_factory=dict)
 
@@ -95,29 +111,84 @@ class Reference:
         pack = self.system.layout.pack
         return min((p.apply(values) for p in self.system.symmetry[world]), key=lambda v: pack(v, world)), world
 
-    def explore(self, symmetry: bool = False, visit: Callable[[State], None] = lambda state: None) -> Exploration:
-        """Breadth-first search of all reachable states."""
-        reduce = self.canonical if symmetry else lambda state: state
-        found = Exploration(fired=dict.fromkeys(self.system.transitions, 0))
-        layer = list(dict.fromkeys(reduce(state) for state in self.initial()))
-        seen = set(layer)
-        depth = 0
-        while layer:
-            found.depth = depth
-            following: list[State] = []
-            for state in layer:
-                visit(state)
-                for name in self.violated(state):
-                    found.violations.setdefault(name, depth)
-                before = found.transitions
-                for after, rule, _ in self.successors(state):
-                    found.transitions += 1
-                    found.fired[self.system.rules[rule].name] += 1
-                    after = reduce(after)
-                    if after not in seen:
-                        seen.add(after)
-                        following.append(after)
-                found.deadlocks += found.transitions == before
-            layer, depth = following, depth + 1
-        found.states = len(seen)
-        return found
+    def orbit(self, state: State) -> int:
+        """How many states the symmetries of its world make of a state."""
+        assert self.system.symmetry is not None
+        return len({permutation.apply(state[0]) for permutation in self.system.symmetry[state[1]]})
+
+    def explore(self, symmetry: bool = False) -> Exploration:
+        """Search all reachable states."""
+        search = ReferenceSearch(self, symmetry)
+        search.begin()
+        search.run(float("inf"))
+        return search.found
+
+
+class ReferenceSearch:
+    """Breadth-first search, with the interface of the fast one; `seen` maps each state to the one it was found from."""
+
+    def __init__(self, reference: Reference, symmetry: bool = False, keep_going: bool = True) -> None:
+        self.reference, self.system = reference, reference.system
+        self.keep_going = keep_going
+        self.canonical = reference.canonical if symmetry else lambda state: state
+        self.orbit = reference.orbit if symmetry else lambda state: 1
+        self.found = Exploration(fired=dict.fromkeys(self.system.transitions, 0))
+        self.seen: dict[State, State | None] = {}
+        self.layer: deque[State] = deque()
+        self.following: list[State] = []
+        self.first: dict[str, State] = {}
+        self.first_deadlock: State | None = None
+        self.status = RUNNING
+
+    def begin(self) -> Status:
+        for state in self.reference.initial():
+            self._add(self.canonical(state), None)
+        return self._next_layer()
+
+    def _add(self, state: State, parent: State | None) -> None:
+        if state not in self.seen:
+            self.seen[state] = parent
+            self.found.unreduced += self.orbit(state)
+            self.following.append(state)
+
+    def _next_layer(self) -> Status:
+        """What has been found becomes the layer to be expanded."""
+        self.found.states = len(self.seen)
+        if not self.following:
+            self.status = FINISHED
+            return self.status
+        self.found.depth += bool(self.seen) and len(self.seen) > len(self.following)
+        self.layer, self.following = deque(self.following), []
+        for state in self.layer:
+            for name in self.reference.violated(state):
+                if name not in self.first:
+                    self.first[name] = state
+                    self.found.violations[name] = self.found.depth
+        if self.first and not self.keep_going:
+            self.status = STOPPED
+        return self.status
+
+    def run(self, seconds: float) -> Status:
+        """Search on for about that long."""
+        ends = time.monotonic() + seconds
+        while self.status == RUNNING and time.monotonic() <= ends:
+            state = self.layer.popleft()
+            before = self.found.transitions
+            for after, rule, _ in self.reference.successors(state):
+                self.found.transitions += 1
+                self.found.fired[self.system.rules[rule].name] += 1
+                self._add(self.canonical(after), state)
+            if self.found.transitions == before:
+                self.found.deadlocks += 1
+                self.first_deadlock = self.first_deadlock or state
+            self.found.states = len(self.seen)
+            if not self.layer:
+                self._next_layer()
+        return self.status
+
+    def path_to(self, state: State) -> list[State]:
+        """States from an initial one to the given one."""
+        path = [state]
+        while (parent := self.seen[path[-1]]) is not None:
+            path.append(parent)
+        return path[::-1]

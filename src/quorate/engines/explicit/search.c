@@ -30,6 +30,7 @@ typedef struct {
 
 typedef struct {
   u64 states, transitions, deadlocks, depth;
+  u64 unreduced;                   /* states that those found stand for under symmetry */
   u64 fired[TRANSITIONS];
 } totals;
 
@@ -43,7 +44,7 @@ struct sink {
   void (*flush)(struct sink *);
   search *search;
   outbox *outboxes;                /* one per shard */
-  u64 deadlocks, first_deadlock, expanded;
+  u64 deadlocks, first_deadlock, expanded, unreduced;
   u64 bad;                         /* properties that a state found by this thread violates */
   shard *home;
   u64 buffer[BUFFER * WORDS];
@@ -118,22 +119,36 @@ static inline int less(const u64 *a, const u64 *b) {
   return 0;
 }
 
+/* The image of a state under a permutation. */
+static inline void permute(const search *q, unsigned number, const u64 *s, u64 *image) {
+  const u64 *table = q->permutations + (u64)number * (8 * WORDS * 256 * WORDS);
+  for (int i = 0; i < WORDS; i++) image[i] = 0;
+  for (int byte = 0; byte < 8 * WORDS; byte++) {
+    const u64 *row = table + ((u64)byte * 256 + (s[byte / 8] >> byte % 8 * 8 & 255)) * WORDS;
+    for (int i = 0; i < WORDS; i++) image[i] |= row[i];
+  }
+}
+
 /* Replace a state by the smallest one that the symmetries of its world lead to. */
 static void canonical(const search *q, u64 *s) {
-  u64 best[WORDS], original[WORDS];
-  memcpy(best, s, sizeof best);
+  u64 original[WORDS], image[WORDS];
   memcpy(original, s, sizeof original);
   const unsigned world = WORLD_OF(original);
   for (unsigned m = q->groups[world]; m < q->groups[world + 1]; m++) {
-    const u64 *table = q->permutations + (u64)q->members[m] * (8 * WORDS * 256 * WORDS);
-    u64 image[WORDS] = {0};
-    for (int byte = 0; byte < 8 * WORDS; byte++) {
-      const u64 *row = table + ((u64)byte * 256 + (original[byte / 8] >> byte % 8 * 8 & 255)) * WORDS;
-      for (int i = 0; i < WORDS; i++) image[i] |= row[i];
-    }
-    if (less(image, best)) memcpy(best, image, sizeof best);
+    permute(q, q->members[m], original, image);
+    if (less(image, s)) memcpy(s, image, sizeof image);
   }
-  memcpy(s, best, sizeof best);
+}
+
+/* How many states a state stands for: the size of its orbit.  The identity is not among the permutations. */
+static u64 orbit(const search *q, const u64 *s) {
+  const unsigned world = WORLD_OF(s);
+  u64 image[WORDS], fixed = 1;
+  for (unsigned m = q->groups[world]; m < q->groups[world + 1]; m++) {
+    permute(q, q->members[m], s, image);
+    fixed += !memcmp(image, s, sizeof image);
+  }
+  return (q->groups[world + 1] - q->groups[world] + 1) / fixed;
 }
 
 /* -- a line of the table: compared without branches, for which slot is hit cannot be foretold -------------------- */
@@ -274,6 +289,7 @@ static void insert(struct sink *k, shard *h, const u64 *states, const u64 *codes
     memcpy(h->log + h->count * WORDS, s, 8 * WORDS);
     h->count++;
     k->bad |= violated(s);
+    k->unreduced += q->permutations ? orbit(q, s) : 1;
   next:;
   }
 }
@@ -364,7 +380,8 @@ static void settle(search *q) {
       k->fired[i] = 0;
     }
     q->total.deadlocks += k->deadlocks;
-    k->deadlocks = 0;
+    q->total.unreduced += k->unreduced;
+    k->deadlocks = k->unreduced = 0;
   }
   for (unsigned i = 0; i < q->shards; i++) {
     states += q->shard[i].count;
