@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from quorate.files import write_atomically
 from quorate.logic import sexpr
 from quorate.logic.terms import Term
 from quorate.models.relational import Named, RelationalModel
-from quorate.proof.files import write_atomically
 
 FORMAT = "quorate-certificate"
 VERSION = 1

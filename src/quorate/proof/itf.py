@@ -15,12 +15,12 @@ from pathlib import Path, PurePath
 from typing import Any, NoReturn
 
 from quorate import __version__
+from quorate.files import write_atomically
 from quorate.logic.structures import EvaluationError, Structure, Table, Value, argument_tuples, domain
 from quorate.logic.terms import BOOL, INT, Sort, Symbol
 from quorate.logic.transform import fresh_name
 from quorate.models.relational import RelationalModel
 from quorate.models.semantics import Step
-from quorate.proof.files import write_atomically
 from quorate.proof.naming import Names, element_names
 from quorate.proof.traces import Trace, find_property
 

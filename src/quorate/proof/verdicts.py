@@ -23,11 +23,12 @@ class Result:
     """The answer about one property.
 
     `evidence` is the run or the counterexample to induction that backs `violated` and `not-inductive`; `reason` says why
-    something is unknown, or what the evidence means.  `scope` says for which sizes the verdict holds.
+    something is unknown, or what the evidence means.  `scope` says for which sizes the verdict holds, `states` how many
+    states were looked at.
     """
 
     property: str
-    kind: Literal["safety", "invariant", "theorem", "trace"]
+    kind: Literal["safety", "invariant", "theorem", "trace", "deadlock", "count"]
     verdict: Verdict
     method: str
     scope: str
@@ -35,3 +36,4 @@ class Result:
     evidence: Trace | None = None
     span: Span | None = None
     seconds: float = 0.0
+    states: int | None = None

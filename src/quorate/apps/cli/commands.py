@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         "parse": parse,
         "induct": induct,
         "check": check,
+        "simulate": simulate,
         "recheck": recheck,
         "trace": trace,
         "explain": explain_code,
@@ -61,7 +62,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             if getattr(arguments, name, None):
                 raise UsageError(f"--{name} needs a single FILE")
     files = [getattr(arguments, "output", None)]
-    if arguments.verb in ("induct", "check"):
+    if arguments.verb in ("induct", "check", "simulate"):
         files += [getattr(arguments, "certificate", None), arguments.trace]
     for path in filter(None, files):
         folder = Path(path).parent
@@ -77,7 +78,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         _writing(path, lambda path=path: Path(path).mkdir(parents=True, exist_ok=True))  # type: ignore[misc]
 
 
-def _load_all(paths: Sequence[str], language: Any) -> list[Loaded]:
+def load_all(paths: Sequence[str], language: Any) -> list[Loaded]:
     """Read every file; the diagnostics of all faulty ones are raised together."""
     loaded: list[Loaded] = []
     found: list[Diagnostic] = []
@@ -91,7 +92,7 @@ def _load_all(paths: Sequence[str], language: Any) -> list[Loaded]:
     return loaded
 
 
-class _Progress:
+class Progress:
     """A line on standard error that is overwritten; silent when nobody watches."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
@@ -111,7 +112,7 @@ class _Progress:
 def _limits(arguments: argparse.Namespace) -> Any:
     from quorate.engines.smt.session import Limits
 
-    return Limits(arguments.timeout, arguments.memory, arguments.jobs, arguments.seed, arguments.dump_smt)
+    return Limits(arguments.timeout or 60.0, arguments.memory, arguments.jobs, arguments.seed, arguments.dump_smt)
 
 
 def _config(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -119,24 +120,29 @@ def _config(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in sorted(vars(arguments).items()) if name not in skipped}
 
 
-def _finish(
-    arguments: argparse.Namespace, files: Sequence[FileReport], loaded: Sequence[Loaded], started: float
-) -> int:
+def finish(arguments: argparse.Namespace, files: Sequence[FileReport], loaded: Sequence[Loaded], started: float) -> int:
     warnings = tuple(warning for item in loaded for warning in item.warnings)
     report = Report(arguments.verb, _config(arguments), tuple(files), warnings, time.monotonic() - started)
     print(reports.render(report, arguments.output_format))
     return report.exit_code
 
 
-def _file_report(
-    model: RelationalModel, verb: str, results: Sequence[Result], details: Sequence[str], saved: dict[str, str]
+def file_report(
+    model: RelationalModel,
+    verb: str,
+    results: Sequence[Result],
+    details: Sequence[str],
+    saved: dict[str, str],
+    statistics: Mapping[str, Any] | None = None,
 ) -> FileReport:
     assert model.source is not None
     expected = tuple(reports.expected_verdict(model, verb, result) for result in results)
-    return FileReport(model.source.path, model.source.sha256, tuple(results), expected, tuple(details), saved)
+    return FileReport(
+        model.source.path, model.source.sha256, tuple(results), expected, tuple(details), saved, statistics or {}
+    )
 
 
-def _evidence_text(model: RelationalModel, results: Sequence[Result]) -> list[str]:
+def evidence_text(model: RelationalModel, results: Sequence[Result]) -> list[str]:
     from quorate.proof.show import show_trace
 
     shown = []
@@ -147,7 +153,7 @@ def _evidence_text(model: RelationalModel, results: Sequence[Result]) -> list[st
     return shown
 
 
-def _save_first_trace(model: RelationalModel, results: Sequence[Result], path: str | None) -> dict[str, str]:
+def save_first_trace(model: RelationalModel, results: Sequence[Result], path: str | None) -> dict[str, str]:
     from quorate.proof.itf import save, to_itf
 
     shown = [result for result in results if result.evidence and result.verdict in ("violated", "not-inductive")]
@@ -172,7 +178,7 @@ def parse(arguments: argparse.Namespace) -> int:
     """Syntax and types; sizes; is every query decidable?"""
     from quorate.apps.cli.summary import model_json, print_model, summary
 
-    loaded = _load_all(arguments.files, arguments.lang)
+    loaded = load_all(arguments.files, arguments.lang)
     if arguments.to == "json" or (arguments.to is None and arguments.output_format == "json"):
         import json
 
@@ -197,14 +203,14 @@ def induct(arguments: argparse.Namespace) -> int:
     from quorate.methods.induction.induct import induct as decide
 
     started = time.monotonic()
-    loaded = _load_all(arguments.files, arguments.lang)
+    loaded = load_all(arguments.files, arguments.lang)
     files = []
     for item in loaded:
-        progress = _Progress(arguments)
+        progress = Progress(arguments)
         outcome = decide(item.model, _limits(arguments), Search(arguments.search_depth), progress)
         progress.done()
-        details = _evidence_text(item.model, outcome.results)
-        saved = _save_first_trace(item.model, outcome.results, arguments.trace)
+        details = evidence_text(item.model, outcome.results)
+        saved = save_first_trace(item.model, outcome.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
         found = certificate(outcome)
         if found is not None:
@@ -213,8 +219,8 @@ def induct(arguments: argparse.Namespace) -> int:
                 _write_certificate(arguments.certificate, found)
                 saved["certificate"] = arguments.certificate
                 details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
-        files.append(_file_report(item.model, "induct", outcome.results, details, saved))
-    return _finish(arguments, files, loaded, started)
+        files.append(file_report(item.model, "induct", outcome.results, details, saved))
+    return finish(arguments, files, loaded, started)
 
 
 def _write_certificate(path: str, found: Any) -> None:
@@ -229,34 +235,40 @@ def _proof_line(outcome: Any) -> str:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Is a property violated within k steps?"""
+    """Exhaustive search of an instance, or with --depth: is a property violated within k steps?"""
+    if arguments.depth is not None:
+        return _bounded(arguments)
+    from quorate.apps.cli.exploring import check as run_check
+
+    return run_check(arguments)
+
+
+def _bounded(arguments: argparse.Namespace) -> int:
     from quorate.methods.induction.bounded import check as search
     from quorate.methods.induction.bounded import check_traces
 
     started = time.monotonic()
-    loaded = _load_all(arguments.files, arguments.lang)
+    loaded = load_all(arguments.files, arguments.lang)
     files = []
     for item in loaded:
-        progress = _Progress(arguments)
-        sizes = _sizes(item.model, arguments.size)
+        progress = Progress(arguments)
+        sizes = read_sizes(item.model, arguments.size) if arguments.size is not None else None
         results = search(item.model, arguments.depth, _limits(arguments), sizes, progress)
         if not arguments.no_queries:
             results += check_traces(item.model, _limits(arguments), sizes, progress)
         progress.done()
-        details = _evidence_text(item.model, [result for result in results if result.kind == "safety"])
-        saved = _save_first_trace(item.model, results, arguments.trace)
+        details = evidence_text(item.model, [result for result in results if result.kind == "safety"])
+        saved = save_first_trace(item.model, results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
-        files.append(_file_report(item.model, "check", results, details, saved))
-    return _finish(arguments, files, loaded, started)
+        files.append(file_report(item.model, "check", results, details, saved))
+    return finish(arguments, files, loaded, started)
 
 
-def _sizes(model: RelationalModel, text: str | None) -> dict[Any, int] | None:
-    """`node=3,value=2` as sizes of the model's sorts; every uninterpreted sort needs one."""
-    if text is None:
-        return None
+def read_sizes(model: RelationalModel, text: str, default: int | None = None) -> dict[Any, int]:
+    """`node=3,value=2` as sizes of the model's sorts; every uninterpreted sort needs one, unless there is a default."""
     sorts = {sort.name: sort for sort in model.sorts if sort.uninterpreted}
     sizes: dict[Any, int] = {}
-    for part in text.split(","):
+    for part in filter(str.strip, text.split(",")):
         name, _, number = part.partition("=")
         if name.strip() not in sorts:
             raise UsageError(f"--size: there is no sort {name.strip()!r}; the sorts are {', '.join(sorts)}")
@@ -264,9 +276,16 @@ def _sizes(model: RelationalModel, text: str | None) -> dict[Any, int] | None:
             raise UsageError(f"--size: {part!r} is not of the form SORT=N with N from 1 up")
         sizes[sorts[name.strip()]] = int(number)
     missing = [name for name, sort in sorts.items() if sort not in sizes]
-    if missing:
+    if missing and default is None:
         raise UsageError(f"--size: no size is given for {', '.join(missing)}")
-    return sizes
+    return {sort: sizes.get(sort, default or 1) for sort in sorts.values()}
+
+
+def simulate(arguments: argparse.Namespace) -> int:
+    """Random runs of an instance."""
+    from quorate.apps.cli.exploring import simulate as run_simulate
+
+    return run_simulate(arguments)
 
 
 def recheck(arguments: argparse.Namespace) -> int:

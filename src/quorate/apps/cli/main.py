@@ -58,14 +58,43 @@ def build_parser() -> argparse.ArgumentParser:
     _output(induct)
     _limits(induct)
 
-    check = verbs.add_parser("check", help="bounded model checking: is a property violated within k steps?")
+    check = verbs.add_parser("check", help="search one finite instance exhaustively, or all runs of k steps")
     _files(check)
-    check.add_argument("--depth", type=_natural, required=True, metavar="K", help="longest run to look at, in steps")
-    check.add_argument("--size", metavar="SORT=N,…", help="fix the sizes of the sorts (default: all sizes)")
+    check.add_argument(
+        "--size", metavar="SORT=N,…", help="sizes of the sorts (default: 2 each; with --depth: all sizes)"
+    )
+    check.add_argument("--depth", type=_natural, metavar="K", help="bounded model checking: look at runs of K steps")
     check.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
-    check.add_argument("--no-queries", action="store_true", help="leave out the file's own `sat trace` queries")
+    check.add_argument(
+        "--no-queries", action="store_true", help="with --depth: leave out the file's own `sat trace` queries"
+    )
+    check.add_argument("--where", metavar="EXPR", help="restrict the rigid symbols of the instance by a formula")
+    check.add_argument("--deadlock", action="store_true", help="also look for states that no transition leaves")
+    check.add_argument("--keep-going", action="store_true", help="search on after the first violation")
+    check.add_argument("--no-symmetry", action="store_true", help="tell states apart that differ in names only")
+    check.add_argument(
+        "--engine",
+        choices=("auto", "native", "reference", "gpu"),
+        default="auto",
+        help="native: compiled C; reference: plain Python; gpu: CUDA (default: native where there is a C compiler)",
+    )
+    check.add_argument("--checkpoint", metavar="DIR", help="save the search there now and then, and go on from it")
+    check.add_argument(
+        "--save-every", type=_seconds, default=30.0, metavar="S", help="seconds between two saves (default: 30)"
+    )
     _output(check)
-    _limits(check)
+    _limits(check, timeout=None)
+
+    simulate = verbs.add_parser("simulate", help="random runs of one finite instance")
+    _files(simulate)
+    simulate.add_argument("--size", metavar="SORT=N,…", help="sizes of the sorts (default: 2 each)")
+    simulate.add_argument("--where", metavar="EXPR", help="restrict the rigid symbols of the instance by a formula")
+    simulate.add_argument("--runs", type=_positive, default=100_000, metavar="N", help="how many (default: 100000)")
+    simulate.add_argument("--depth", type=_positive, default=50, metavar="K", help="longest run (default: 50 steps)")
+    simulate.add_argument("--seed", type=_natural, default=0, metavar="N", help="random seed (default: 0)")
+    simulate.add_argument("--timeout", type=_seconds, metavar="S", help="wall-clock seconds (default: no limit)")
+    simulate.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
+    _output(simulate)
 
     recheck = verbs.add_parser("recheck", help="re-establish a certificate with the independent checker, both solvers")
     recheck.add_argument("certificate", metavar="CERTIFICATE")
@@ -106,9 +135,14 @@ def _output(
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
-def _limits(parser: argparse.ArgumentParser) -> None:
+def _limits(parser: argparse.ArgumentParser, timeout: float | None = 60.0) -> None:
+    usual = "60" if timeout else "60; an exhaustive search has no limit"
     parser.add_argument(
-        "--timeout", type=_seconds, default=60.0, metavar="S", help="wall-clock seconds per query (default: 60)"
+        "--timeout",
+        type=_seconds,
+        default=timeout,
+        metavar="S",
+        help=f"wall-clock seconds per query (default: {usual})",
     )
     parser.add_argument(
         "--memory", type=_positive, default=4096, metavar="MB", help="memory per process (default: 4096)"

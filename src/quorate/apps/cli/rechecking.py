@@ -10,11 +10,11 @@ from typing import Any
 
 from quorate.apps.cli.commands import UsageError
 from quorate.apps.cli.reports import tool
+from quorate.files import write_atomically
 from quorate.lang import load
 from quorate.proof.certificates import CertificateError
 from quorate.proof.certificates import load as load_certificate
 from quorate.proof.checker import SOLVERS, Outcome, recheck
-from quorate.proof.files import write_atomically
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -32,6 +32,8 @@ class FileReport:
     details: tuple[str, ...] = ()
     """What people read below the results: traces and where things were saved."""
     saved: Mapping[str, str] = field(default_factory=dict)
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    """What was counted on the way, for the JSON document."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def to_json(report: Report) -> str:
             "scope": result.scope,
             "seconds": round(result.seconds, 3),
             "cpu_seconds": round(cpu_seconds(), 3),
-            "states": None,
+            "states": result.states,
             "peak_mb": peak_mb(),
             "certificate": file.saved.get("certificate") if result.verdict == "proved" else None,
             "trace": file.saved.get(f"trace:{result.property}"),
@@ -172,7 +174,10 @@ def to_json(report: Report) -> str:
         for file in report.files
         for result, expected in zip(file.results, file.expected, strict=True)
     ]
-    files = [{"file": file.path, "sha256": file.sha256} for file in report.files]
+    files = [
+        {"file": file.path, "sha256": file.sha256, **({"statistics": file.statistics} if file.statistics else {})}
+        for file in report.files
+    ]
     document: dict[str, Any] = {
         "tool": tool(),
         **(files[0] if len(files) == 1 else {"files": files}),

@@ -41,12 +41,12 @@ def find_compiler() -> tuple[str, ...] | None:
 
 def cache_folder() -> Path:
     """Where compiled engines are kept: `$XDG_CACHE_HOME/quorate`, or a folder for this process if that cannot be written."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quorate"
     try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quorate"
         base.mkdir(parents=True, exist_ok=True)
         if os.access(base, os.W_OK):
             return base
-    except OSError:
+    except (OSError, RuntimeError):
         pass
     return _own_folder()
 
@@ -97,4 +97,5 @@ def _compile(compiler: tuple[str, ...], text: str, target: Path) -> None:
                 os.replace(built, target)
                 return
         lines = done.stderr.strip().splitlines()
-        raise CompilerError(f"the C compiler {compiler[0]} failed: {lines[0] if lines else 'without a message'}")
+        said = next((line for line in lines if "error" in line), lines[0] if lines else "without a message")
+        raise CompilerError(f"the C compiler {compiler[0]} failed: {said}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
 
 from quorate.engines.explicit.expressions import (
     AND,
@@ -26,19 +27,29 @@ from quorate.engines.explicit.expressions import (
 )
 from quorate.engines.explicit.system import Layout, Place, Rule, System
 
+MOST_PROPERTIES = 64
 LARGEST_TREE = 64
 """A shared subexpression with more nodes than this is computed once and kept."""
 
 
 def emit(system: System) -> tuple[str, str]:
     """The model-specific parts of the engine: its sizes, and its functions."""
+    if len(system.properties) > MOST_PROPERTIES:
+        raise ValueError(
+            f"a system has at most {MOST_PROPERTIES} properties: a word tells which of them a state violates"
+        )
     return _Emitter(system).text()
 
 
 def fill(runtime: str, system: System) -> str:
-    """A runtime with the model filled in where it says so."""
+    """The text of a runtime of this folder with the model filled in where it says so."""
+    folder = files("quorate.engines.explicit")
+    text = folder.joinpath(runtime).read_text(encoding="utf-8")
     sizes, functions = emit(system)
-    return runtime.replace("//SIZES//", sizes).replace("//MODEL//", functions)
+    parts = {"SIZES": sizes, "MODEL": functions, "COMMON": folder.joinpath("common.c").read_text(encoding="utf-8")}
+    for name, part in parts.items():
+        text = text.replace(f"//{name}//", part)
+    return text
 
 
 class _Emitter:
@@ -153,7 +164,7 @@ class _Emitter:
     def _loops(self, rule: Rule, indent: str) -> int:
         """A loop per free choice, each condition tested as soon as it can be; returns how many loops are open."""
         tests: list[list[Node]] = [[] for _ in rule.choices]
-        fixed: dict[int, int] = {}
+        fixed = {index: 0 for index, size in enumerate(rule.choices) if size == 1}
         for node in rule.guard:
             reads = self.graph.reads(node, CHOICE)
             literal = self._choice_literal(node)
@@ -167,11 +178,12 @@ class _Emitter:
         for index, size in enumerate(rule.choices):
             at = indent + "  " * opened
             if index in fixed:
-                self.lines.append(f"{at}enum {{ c{index} = {fixed[index]} }};")
+                if index in used:
+                    self.lines.append(f"{at}enum {{ c{index} = {fixed[index]} }};")
                 if tests[index]:
                     self.lines.append(f"{at}if ({self._junction(AND, tests[index])}) {{")
                     opened += 1
-            elif size > 1:
+            else:
                 mark = "" if index in used else " (void)c" + str(index) + ";"
                 self.lines.append(f"{at}for (unsigned c{index} = 0; c{index} < {size}; c{index}++) {{{mark}")
                 opened += 1
@@ -224,7 +236,7 @@ class _Emitter:
         self.lines.append("}")
 
     def _initial(self) -> None:
-        nodes = [node for rule in self.system.initial for node in rule.guard]
+        nodes = [n for rule in self.system.initial for n in (*rule.guard, *(value for _, value in rule.updates))]
         self.kept = {}
         self.lines.append("FUNCTION void initial(unsigned world, SINK) {")
         place = self.layout.world
@@ -245,7 +257,7 @@ class _Emitter:
         """A bit for each property that does not hold."""
         nodes = [node for _, node in self.system.properties]
         self._open("FUNCTION u64 violated(const u64 *s)", True, nodes)
-        bits = [f"(u64)!({self._expression(node)}) << {min(i, 63)}" for i, node in enumerate(nodes)]
+        bits = [f"(u64)!({self._expression(node)}) << {i}" for i, node in enumerate(nodes)]
         self.lines += [f"  return {' | '.join(bits) or '0'};", "}"]
 
     # -- expressions --------------------------------------------------------------------------------------------

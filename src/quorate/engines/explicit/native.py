@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from ctypes import POINTER, c_double, c_int, c_uint, c_uint64, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from typing import Any
 
 from quorate.engines.explicit.compile import load_library
@@ -21,10 +20,6 @@ from quorate.engines.explicit.system import Layout, System
 
 Words = tuple[int, ...]
 """A packed state."""
-
-
-def runtime(name: str) -> str:
-    return files("quorate.engines.explicit").joinpath(name).read_text()
 
 
 class SymmetryTables:
@@ -76,7 +71,7 @@ class Engine:
     def __init__(self, system: System) -> None:
         self.system = system
         self.words = system.layout.words
-        self.library = library = load_library(fill(runtime("search.c"), system))
+        self.library = library = load_library(fill("search.c", system))
         pointer, number = POINTER(c_uint64), c_uint64
         signatures: dict[str, tuple[Any, list[Any]]] = {
             "search_new": (c_void_p, [c_uint, c_uint, number, c_int, c_void_p, c_void_p, c_void_p]),
@@ -200,7 +195,7 @@ class Search:
         names = self.system.transitions
         first = self.library.search_first_bad(self.handle)
         violations = {}
-        for i, (name, _) in enumerate(self.system.properties[:63]):
+        for i, (name, _) in enumerate(self.system.properties):
             if self.bad >> i & 1:
                 violations[name] = first[3 * i]
         by_name = dict(zip(names, fired, strict=False))
@@ -209,6 +204,35 @@ class Search:
     def totals(self) -> list[int]:
         """The counters, in the order of the C structure."""
         return list(self.library.search_totals(self.handle)[: 5 + max(1, len(self.system.transitions))])
+
+    def progress(self) -> dict[str, Any]:
+        """All that a checkpoint keeps beside the states."""
+        return {
+            "totals": self.totals(),
+            "cursors": list(self.library.search_cursors(self.handle)[: self.shards]),
+            "layers": self.layer_bounds(),
+            "bad": self.bad,
+            "first_bad": list(self.library.search_first_bad(self.handle)[: 3 * 64]),
+            "deadlock": list(self.library.search_deadlock(self.handle)[:2]),
+        }
+
+    def load(self, shard: int, states: bytes, count: int) -> None:
+        """Saved states of a shard, before `resume`."""
+        if not self.library.search_load(self.handle, shard, states, count):
+            raise MemoryError("the saved states do not fit into the memory that the search may use")
+
+    def resume(self, progress: dict[str, Any]) -> None:
+        """Go on where `progress` was made."""
+        numbers = [n for bounds in progress["layers"] for n in bounds]
+        self.status = self.library.search_resume(
+            self.handle,
+            (c_uint64 * self.shards)(*progress["cursors"]),
+            (c_uint64 * len(numbers))(*numbers),
+            (c_uint64 * len(progress["totals"]))(*progress["totals"]),
+            progress["bad"],
+            (c_uint64 * len(progress["first_bad"]))(*progress["first_bad"]),
+            *progress["deadlock"],
+        )
 
     @property
     def bad(self) -> int:

@@ -171,7 +171,7 @@ class ReferenceSearch:
     def run(self, seconds: float) -> Status:
         """Search on for about that long."""
         ends = time.monotonic() + seconds
-        while self.status == RUNNING and time.monotonic() <= ends:
+        while self.status == RUNNING:
             state = self.layer.popleft()
             before = self.found.transitions
             for after, rule, _ in self.reference.successors(state):
@@ -184,6 +184,8 @@ class ReferenceSearch:
             self.found.states = len(self.seen)
             if not self.layer:
                 self._next_layer()
+            if time.monotonic() > ends:
+                break
         return self.status
 
     def path_to(self, state: State) -> list[State]:

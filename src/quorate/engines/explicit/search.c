@@ -53,13 +53,23 @@ struct sink {
   u64 random, seen, *picked;
 };
 
+#define FUNCTION static inline
+#define TABLE static const
+#define SINK struct sink *k
+#define PASS k
+#define EMIT(T) do { STORE(k->next) k->next += WORDS; k->fired[T]++; k->expanded = 1; \
+                     if (k->next == k->end) k->flush(k); } while (0)
+
+//MODEL//
+
+//COMMON//
+
 struct search {
   unsigned shards, threads;
   shard *shard;
   struct sink *sinks;
   u64 memory, used;                /* the limit and what logs and tables take, in bytes */
-  const u64 *permutations;         /* a table per byte and permutation */
-  const unsigned *groups, *members;
+  symmetry symmetry;
   totals total, safe;
   u64 *safe_counts, *safe_cursors; /* where each shard stood at the last barrier */
   u64 *layers;                     /* for each layer and shard, the number of its first state */
@@ -72,30 +82,10 @@ struct search {
   double until;
 };
 
-#define FUNCTION static inline
-#define TABLE static const
-#define SINK struct sink *k
-#define PASS k
-#define EMIT(T) do { STORE(k->next) k->next += WORDS; k->fired[T]++; k->expanded = 1; \
-                     if (k->next == k->end) k->flush(k); } while (0)
-
-//MODEL//
-
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static inline u64 mix(u64 x) {
-  x ^= x >> 32; x *= 0x9E3779B97F4A7C15ull; x ^= x >> 29; x *= 0xBF58476D1CE4E5B9ull; x ^= x >> 32;
-  return x;
-}
-
-static inline u64 hash(const u64 *s) {
-  u64 h = mix(s[0]);
-  for (int i = 1; i < WORDS; i++) h = mix(h ^ mix(s[i] + (u64)i * 0x9E3779B97F4A7C15ull));
-  return h;
 }
 
 static inline u64 scale(u64 h, u64 size) { return (u64)(((unsigned __int128)h * size) >> 64); }
@@ -111,45 +101,6 @@ static inline u64 entry_hash(u64 entry) { return mix(entry - 1); }
 static inline u64 entry_of(const u64 *s, u64 h, u64 number) { return (h >> 32) << 32 | (number + 1); }
 static inline u64 entry_hash(u64 entry) { return entry >> 32 << 32; }
 #endif
-
-/* -- symmetry ------------------------------------------------------------------------------------------------- */
-
-static inline int less(const u64 *a, const u64 *b) {
-  for (int i = 0; i < WORDS; i++) if (a[i] != b[i]) return a[i] < b[i];
-  return 0;
-}
-
-/* The image of a state under a permutation. */
-static inline void permute(const search *q, unsigned number, const u64 *s, u64 *image) {
-  const u64 *table = q->permutations + (u64)number * (8 * WORDS * 256 * WORDS);
-  for (int i = 0; i < WORDS; i++) image[i] = 0;
-  for (int byte = 0; byte < 8 * WORDS; byte++) {
-    const u64 *row = table + ((u64)byte * 256 + (s[byte / 8] >> byte % 8 * 8 & 255)) * WORDS;
-    for (int i = 0; i < WORDS; i++) image[i] |= row[i];
-  }
-}
-
-/* Replace a state by the smallest one that the symmetries of its world lead to. */
-static void canonical(const search *q, u64 *s) {
-  u64 original[WORDS], image[WORDS];
-  memcpy(original, s, sizeof original);
-  const unsigned world = WORLD_OF(original);
-  for (unsigned m = q->groups[world]; m < q->groups[world + 1]; m++) {
-    permute(q, q->members[m], original, image);
-    if (less(image, s)) memcpy(s, image, sizeof image);
-  }
-}
-
-/* How many states a state stands for: the size of its orbit.  The identity is not among the permutations. */
-static u64 orbit(const search *q, const u64 *s) {
-  const unsigned world = WORLD_OF(s);
-  u64 image[WORDS], fixed = 1;
-  for (unsigned m = q->groups[world]; m < q->groups[world + 1]; m++) {
-    permute(q, q->members[m], s, image);
-    fixed += !memcmp(image, s, sizeof image);
-  }
-  return (q->groups[world + 1] - q->groups[world] + 1) / fixed;
-}
 
 /* -- a line of the table: compared without branches, for which slot is hit cannot be foretold -------------------- */
 
@@ -289,7 +240,7 @@ static void insert(struct sink *k, shard *h, const u64 *states, const u64 *codes
     memcpy(h->log + h->count * WORDS, s, 8 * WORDS);
     h->count++;
     k->bad |= violated(s);
-    k->unreduced += q->permutations ? orbit(q, s) : 1;
+    k->unreduced += q->symmetry.tables ? orbit(q->symmetry, s) : 1;
   next:;
   }
 }
@@ -314,7 +265,7 @@ static void flush_search(struct sink *k) {
   const unsigned home = (unsigned)(k->home - q->shard);
   for (u64 j = 0; j < total; j++) {
     u64 *s = k->buffer + j * WORDS;
-    if (q->permutations) canonical(q, s);
+    if (q->symmetry.tables) canonical(q->symmetry, s);
     const u64 code = hash(s);
     const unsigned target = q->shards == 1 ? 0 : owner(code, q->shards);
     if (target == home) {
@@ -465,7 +416,7 @@ static void *work(void *argument) {
 
 /* -- what Python calls ---------------------------------------------------------------------------------------- */
 
-search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going, const u64 *permutations,
+search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going, const u64 *tables,
                    const unsigned *groups, const unsigned *members) {
   search *q = calloc(1, sizeof *q);
   if (!q) return 0;
@@ -473,9 +424,9 @@ search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going
   q->threads = threads < shards ? threads : shards;
   q->memory = memory;
   q->keep_going = keep_going;
-  q->permutations = permutations;
-  q->groups = groups;
-  q->members = members;
+  q->symmetry.tables = tables;
+  q->symmetry.groups = groups;
+  q->symmetry.members = members;
   q->shard = calloc(shards, sizeof *q->shard);
   q->sinks = calloc(q->threads, sizeof *q->sinks);
   q->safe_counts = calloc(shards, 8);
@@ -486,7 +437,7 @@ search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going
   for (unsigned i = 0; i < shards; i++) {
     shard *h = q->shard + i;
     h->lines = FIRST_LINES;
-    h->room = ROOM(h->lines);
+    h->room = ROOM(h->lines) < memory / shards / (8 * WORDS) ? ROOM(h->lines) : memory / shards / (8 * WORDS);
     h->log = reserve(memory / shards + BUFFER * WORDS * 16);
     h->table = reserve(memory / shards + h->lines * LINE * 8);
     if (!h->log || !h->table) return 0;
@@ -595,7 +546,7 @@ const u64 *search_layers(const search *q) { return q->layers; }
 const u64 *search_counts(const search *q) { return q->safe_counts; }
 const u64 *search_cursors(const search *q) { return q->safe_cursors; }
 const u64 *search_log(const search *q, unsigned index) { return q->shard[index].log; }
-void search_canonical(const search *q, u64 *s) { if (q->permutations) canonical(q, s); }
+void search_canonical(const search *q, u64 *s) { if (q->symmetry.tables) canonical(q->symmetry, s); }
 u64 search_violated(const u64 *s) { return violated(s); }
 
 /* -- looking back --------------------------------------------------------------------------------------------- */
@@ -603,8 +554,8 @@ u64 search_violated(const u64 *s) { return violated(s); }
 static void flush_match(struct sink *k) {
   search *q = k->search;
   for (u64 *s = k->buffer; s < k->next; s += WORDS) {
-    if (q->permutations) canonical(q, s);
-    if (!memcmp(s, k->picked, 8 * WORDS)) k->seen = 1;
+    if (q->symmetry.tables) canonical(q->symmetry, s);
+    if (equal(s, k->picked)) k->seen = 1;
   }
   k->next = k->buffer;
 }
