@@ -41,5 +41,9 @@ docs: setup
 bench: setup
 	$(BIN)/python bench/induct.py
 
+.PHONY: bench-explicit
+bench-explicit: setup
+	$(BIN)/python bench/explicit.py
+
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/*.egg-info

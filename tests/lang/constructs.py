@@ -95,10 +95,15 @@ CONSTRUCTS = (
         "forward-backward scripts, `fbii` (skipped with a warning)", HELD + "fbii {\n  forward { invariant held(N) }\n}"
     ),
     pyv(
-        "phase automata (what they say globally)",
+        "phase automata (their properties, not their transitions)",
         TAKE
         + "automaton {\n  init phase start\n  global\n    transition take -> self\n    safety held(N) | !held(N)\n  phase start\n    invariant !held(N)\n}",
     ),
+    pyv(
+        "older files: imperative transitions",
+        HELD + "transition take(n: node) {\n  assume !held(n);\n  held(n) := true;\n}",
+    ),
+    pyv("older files: `sketch invariant`, a bare `trace`", TAKE + "sketch invariant held(N)\ntrace {\n  take\n}"),
     pyv("relations without arguments", "mutable relation on\ninit !on\ntransition press() modifies on new(on) <-> !on"),
     pyv(
         "`bool` as the sort of constants, results and variables",
@@ -116,6 +121,7 @@ CONSTRUCTS = (
     pyv("variables that hide variables", HELD + "safety forall x. held(x) -> exists x. held(x)"),
     pyv("integers as arguments of symbols", "mutable relation seen(int)", "Q0217"),
     pyv("truth values as arguments of symbols", "mutable relation seen(bool)", "Q0217"),
+    pyv("assignments for all values of a variable", HELD + "transition take() {\n  held(N) := true;\n}", "Q0104"),
     pyv("unary minus", "mutable constant x: int\nsafety x = -1", "Q0101"),
     pyv("chains of comparisons or equivalences", "mutable relation a\nsafety a <-> a <-> a", "Q0101"),
     pyv("parentheses without arguments", "mutable relation on\nsafety on()", "Q0202"),
@@ -133,7 +139,11 @@ CONSTRUCTS = (
         HELD + "automaton {\n  init phase start\n  phase start\n    safety !held(N)\n}",
         "Q0104",
     ),
-    ivy("`#lang ivy1.3` to `ivy1.8`", "#lang ivy1.5\ntype node"),
+    ivy("`#lang ivy1` and `ivy1.0` to `ivy1.8`", "#lang ivy1.5\ntype node"),
+    ivy(
+        "the first versions (up to 1.2): one sort left out, members with a colon, `x.f := y`, `concept` (not used)",
+        "#lang ivy1.1\nrelation next(X, Y)\nindividual a, b\naction link = { a.next := b }\nconcept c(X) = next(X, X)",
+    ),
     ivy("other versions", "#lang ivy2.0\ntype node", "Q0105"),
     ivy("types, enumerated types", "#lang ivy1.7\ntype color = {red, green}\nindividual c : color"),
     ivy(
@@ -141,11 +151,22 @@ CONSTRUCTS = (
     ),
     ivy("`interpret` as a finite range or enumeration", TYPE + "interpret node -> {0..3}"),
     ivy(
+        "`interpret` as `bv[1]` to `bv[4]`, with arithmetic that wraps around",
+        TYPE + "interpret node -> bv[2]\naxiom X:node + 1 ~= X",
+    ),
+    ivy("`interpret` as wider bit vectors", TYPE + "interpret node -> bv[32]", "Q0104"),
+    ivy(
         "`interpret` as int",
         "#lang ivy1.7\ntype t\nindividual x : t\ninterpret t -> int\nafter init { x := 0 }\nsafety x = 0",
     ),
     ivy("`interpret` as nat", "#lang ivy1.7\ntype t\ninterpret t -> nat", "Q0104"),
-    ivy("structs", "#lang ivy1.7\ntype t = struct { a : t }", "Q0104"),
+    ivy(
+        "structs, their fields, `x.f` and `x.f := e`",
+        TYPE
+        + "type msg = struct {\n  src : node,\n  seen(N:node) : bool\n}\nrelation sent(M:msg)\naction send(n:node) = {\n"
+        "  var m : msg;\n  m.src := n;\n  m.seen(N) := N = n;\n  sent(m) := true\n}\nexport send\nsafety sent(M) -> M.seen(M.src)",
+    ),
+    ivy("variant types", TYPE + "variant leader of node", "Q0104"),
     ivy("defined relations", STATE + "relation idle(N:node) = ~held(N)\nsafety idle(N) | held(N)"),
     ivy("`definition`", STATE + "relation idle(N:node)\ndefinition idle(N) = ~held(N)\nsafety idle(N) | held(N)"),
     ivy("axioms and properties", TYPE + "relation le(X:node, Y:node)\naxiom le(X, X)\nproperty le(X, X)"),
@@ -161,9 +182,26 @@ CONSTRUCTS = (
         "objects",
         "#lang ivy1.7\nobject server = {\n  relation up\n  after init { up := true }\n  action stop = { up := false }\n}\nexport server.stop",
     ),
+    ivy(
+        "parameterized objects and instances (one for each index)",
+        TYPE
+        + "object client(me:node) = {\n  relation idle\n  after init { idle := true }\n  action work = { idle := false }\n}\n"
+        "export client.work\nsafety client(N).idle | ~client.idle(N)",
+    ),
     ivy("isolates", "#lang ivy1.7\nisolate server = {\n  relation up\n  after init { up := true }\n}"),
+    ivy(
+        "isolates implemented by other numbers (the specification is trusted instead)",
+        "#lang ivy1.7\nisolate id = {\n  type this\n  specification { property X:this < Y -> ~(Y < X) }\n"
+        "  implementation { interpret this -> bv[64] }\n}",
+    ),
     ivy("`include order`", "#lang ivy1.7\ninclude order"),
-    ivy("other includes", "#lang ivy1.7\ninclude collections", "Q0104"),
+    ivy(
+        "`unbounded_sequence` of `order` (its specification is assumed)",
+        "#lang ivy1.7\ninclude order\ninstance round : unbounded_sequence\nindividual r : round\n"
+        "after init { r := 0 }\naction go = { r := round.next(r) }\nexport go\nsafety r >= 0",
+    ),
+    ivy("`include collections`, as long as none of its modules is used", "#lang ivy1.7\ninclude collections"),
+    ivy("other includes", "#lang ivy1.7\ninclude udp", "Q0104"),
     ivy(
         "actions with parameters; `require`, `assume`",
         STATE + "action take(n:node) = {\n  require ~held(n);\n  held(n) := true\n}\nexport take",
@@ -200,6 +238,16 @@ CONSTRUCTS = (
         "`before` and `after` of an action",
         STATE + "action take(n:node) = { held(n) := true }\nbefore take { require ~held(n) }\nexport take",
     ),
+    ivy(
+        "`mixin`",
+        STATE
+        + "action take(n:node) = { held(n) := true }\naction free(n:node) = { assert ~held(n) }\nmixin free before take\nexport take",
+    ),
+    ivy(
+        "`old` in the code of actions",
+        STATE + "action take(n:node) = {\n  held(n) := true;\n  ensure old held(N) -> held(N)\n}\nexport take",
+    ),
+    ivy("`old` elsewhere", STATE + "invariant old held(N)", "Q0104"),
     ivy(
         "invariants, conjectures, safety, labels",
         STATE + "invariant [a] held(N) -> held(N)\nconjecture [b] true | held(N)\nsafety [c] held(N) | ~held(N)",

@@ -123,7 +123,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "construct outside the supported subset",
         "The construct belongs to the language but Quorate does not read it. docs/supported-subset.md lists what is read.",
     ),
-    "Q0105": ("unsupported language version", "Quorate reads Ivy from #lang ivy1.3 to ivy1.8."),
+    "Q0105": ("unsupported language version", "Quorate reads Ivy from #lang ivy1 to ivy1.8."),
     "Q0201": ("unknown name", "No symbol, definition or variable of this name is in scope here."),
     "Q0202": ("wrong number of arguments", "The symbol was declared with another number of arguments."),
     "Q0203": ("sort mismatch", "The term has another sort than its place requires."),
@@ -194,8 +194,11 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "Q0226": (
         "trusted, not proved",
-        "What a trusted isolate ensures about results that it leaves open is assumed where its actions are called, as the"
-        " file asks, and the verdicts rest on it. What it ensures about the state, or after code of its own, is proved.",
+        "What a trusted isolate states about symbols that never change, and what it or an action without a body ensures about"
+        " results that it leaves open, is assumed, as the file asks, and the verdicts rest on it. What is said about the"
+        " state, or after code of its own, is proved. An instance of a standard module, and an isolate whose implementation"
+        " interprets a sort by numbers that Quorate does not have, is taken to be anything that satisfies its specification,"
+        " as the other isolates of an Ivy file take it: a violation may need something that the implementation rules out.",
     ),
     "Q0227": (
         "chained implication",

@@ -535,23 +535,46 @@ def references(*roots: Expression) -> Iterator[Reference]:
     return (item for item in subexpressions(*roots) if isinstance(item, Reference))
 
 
+def free_references(bound: Collection[str], *roots: Expression) -> Iterator[Reference]:
+    """References to names that are neither in `bound` nor introduced around them, in no particular order."""
+    stack = [(root, frozenset(bound)) for root in roots]
+    while stack:
+        top, hidden = stack.pop()
+        match top:
+            case Reference(name=name) if name not in hidden:
+                yield top
+            case Quantifier(binders=binders, body=body):
+                stack.append((body, hidden.union(binder.name for binder in binders)))
+                continue
+            case Let(binder=binder, value=value, body=body):
+                stack += [(value, hidden), (body, hidden | {binder.name})]
+                continue
+        stack += [(inner, hidden) for inner in parts(top)]
+
+
 def subexpressions(*roots: Expression) -> Iterator[Expression]:
     """The expressions and everything in them, in no particular order."""
     stack = list(roots)
     while stack:
         top = stack.pop()
         yield top
-        match top:
-            case Reference(arguments=arguments):
-                stack.extend(arguments or ())
-            case Operation(operands=operands):
-                stack.extend(operands)
-            case Quantifier(body=body) | Shift(body=body) | Ascription(body=body):
-                stack.append(body)
-            case Conditional(_, condition, then, otherwise):
-                stack += [condition, then, otherwise]
-            case Let(_, _, value, body):
-                stack += [value, body]
+        stack += parts(top)
+
+
+def parts(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions right inside this one."""
+    match expression:
+        case Reference(arguments=arguments):
+            return arguments or ()
+        case Operation(operands=operands):
+            return operands
+        case Quantifier(body=body) | Shift(body=body) | Ascription(body=body):
+            return (body,)
+        case Conditional(_, condition, then, otherwise):
+            return condition, then, otherwise
+        case Let(_, _, value, body):
+            return value, body
+    return ()
 
 
 def argument_count(number: int) -> str:

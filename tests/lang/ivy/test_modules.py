@@ -231,4 +231,4 @@ def test_order_is_built_in(read: Read, problems: Problems) -> None:
         "totality": "forall T:id, U:id. id.<(T, U) | T = U | id.<(U, T)",
         "least": "forall X:id. id.<(id.0, X) | id.0 = X",
     }, "in Ivy these are properties of an implementation, so they are claims and not axioms"
-    assert [d.code for d in problems("include order\ninstance s : unbounded_sequence")] == ["Q0201"]
+    assert [d.code for d in problems("include order\ninstance s : order_iterator(t)")] == ["Q0201"]

@@ -110,6 +110,8 @@ def test_derived_relations_see_only_what_stands_before_them() -> None:
     assert errors(through) == [("Q0201", "`m` speaks of `r`, which is declared below")]
     mutual = "derived relation a: a <-> b\nderived relation b: b <-> a\n"
     assert errors(mutual) == [("Q0201", "`b` is declared below")]
+    hidden = "derived relation d: d <-> (exists r. p(r)) & (let r = leader in p(r))\nmutable relation r(node)\n"
+    assert errors(hidden) == []
 
 
 def test_binders_may_hide_binders() -> None:
@@ -128,6 +130,8 @@ def test_binders_may_hide_binders() -> None:
         "definition d() = flag\nsafety forall d. p(d)",
         "safety [named] flag\nsafety forall named. p(named)",
         "transition t() = flag\nsafety exists t. p(t)",
+        "definition d(d: node) = p(d)",
+        "safety [named] let named = flag in named",
     ],
 )
 def test_binders_that_hide_what_is_declared_are_warned_about(text: str) -> None:
@@ -351,6 +355,8 @@ def test_definitions_without_arguments_have_no_parentheses() -> None:
         ("safety safety | flag", 8),
         ("safety [s] t\ndefinition t() = safety", 12),
         ("transition t() = flag -> t", 26),
+        ("definition d() = let d = d in d", 26),
+        ("definition d() = (forall d. p(d)) & d", 37),
     ],
 )
 def test_definitions_are_not_circular(text: str, column: int) -> None:

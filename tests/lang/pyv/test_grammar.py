@@ -19,6 +19,7 @@ from quorate.lang.pyv.grammar import (
     TraceDeclaration,
     parse,
 )
+from quorate.logic.printing import show
 
 LEVELS = [
     (("<->",), "none"),
@@ -138,6 +139,10 @@ def declarations(text: str) -> list[Declaration]:
         ("twostate definition d() modifies a, b new(a)", Definition),
         ("transition t() = a", Definition),
         ("transition t(x: s, y) modifies a & b", Definition),
+        ("sketch invariant [name] a", FormulaDeclaration),
+        ("transition t(x: s) { assume (a); b := c; r(x) := true; }", Definition),
+        ("transition t() {}", Definition),
+        ("twostate definition d() { a := true; }", Definition),
         ("sat trace {}", TraceDeclaration),
         ("unsat trace { assert init assert a any transition t t() t(*, x) t | u(*) }", TraceDeclaration),
     ],
@@ -265,25 +270,121 @@ def test_proof_scripts_are_warned_about() -> None:
     assert (warning.code, warning.severity, warning.span.line, warning.span.column) == ("Q0104", "warning", 12, 1)
 
 
-def test_phase_automata_keep_what_they_say_globally() -> None:
-    text = """\
+AUTOMATON = """\
 transition t(n: node) modifies p new(p(N)) <-> p(N) | N = n
+invariant [empty] !p(N)
 automaton {
+  safety empty
   init phase first
   global
     safety [kept] p(N) | flag
     transition t -> self assume !p(n)
+    sketch invariant flag | leader = zero
   phase first
     transition t -> phase second
-    invariant [lost] !flag
+    transition t assume p(n) | !flag -> phase second
+    invariant !flag
+    sketch invariant !p(N)
   phase second
+    SECOND
 }
 """
+
+
+def test_phase_automata_keep_their_properties() -> None:
+    text = AUTOMATON.replace("SECOND", "invariant p(N)")
     [warning] = problems(text)
-    assert (warning.code, warning.severity, warning.span.line) == ("Q0104", "warning", 13)
+    assert (warning.code, warning.severity, warning.span.line) == ("Q0104", "warning", 14)
     found = model(text)
-    assert [item.name for item in found.safety] == ["kept"]
-    assert found.invariants == ()
+    assert [(item.name, show(item.formula)) for item in found.safety] == [
+        ("safety_1", "forall N:node. !p(N)"),
+        ("kept", "forall N:node. p(N) | flag"),
+    ]
+    assert [(item.name, show(item.formula)) for item in found.invariants[1:]] == [
+        ("invariant_2", "flag | leader = zero"),
+        ("automaton", "!flag & (forall N:node. !p(N)) | (forall N:node. p(N))"),
+    ]
+
+
+@pytest.mark.parametrize("second", ["", "transition t -> self"])
+def test_a_phase_that_says_nothing_allows_every_state(second: str) -> None:
+    assert [item.name for item in model(AUTOMATON.replace("SECOND", second)).invariants] == ["empty", "invariant_2"]
+
+
+def test_faults_in_a_phase_are_found() -> None:
+    assert [item.code for item in problems(AUTOMATON.replace("SECOND", "invariant p(flag)"))] == ["Q0104", "Q0203"]
+
+
+def test_an_invariant_may_be_a_sketch() -> None:
+    assert model("sketch invariant [s] flag\n") == model("invariant [s] flag\n")
+    assert codes("mutable relation sketch\nsafety sketch") == []
+    assert codes("sketch safety flag") == ["Q0101"]
+
+
+def test_a_bare_trace_is_to_be_satisfiable() -> None:
+    text = "transition t(n: node) = p(n)\n"
+    bare, explicit = model(text + "trace { t(zero) assert flag }"), model(text + "sat trace { t(zero) assert flag }")
+    assert bare.traces == explicit.traces
+
+
+STATEMENTS = """\
+transition t(n: node, v: value) {
+  assume p(n) & !q(N, v);
+  flag := p(zero);
+  q(n, v) := flag;
+  owner(v) := n;
+}
+"""
+
+FORMULA = """\
+transition t(n: node, v: value)
+  modifies flag, q, owner
+  & p(n) & !q(N, v)
+  & new(flag) = p(zero)
+  & (forall X0, X1. new(q(X0, X1)) <-> if X0 = n & X1 = v then flag else q(X0, X1))
+  & (forall X0. new(owner(X0)) = if X0 = v then n else owner(X0))
+"""
+
+
+def test_statements_are_what_their_formula_is() -> None:
+    assert model(STATEMENTS).transitions == model(FORMULA).transitions
+    old = "transition u() modifies p p(X) <-> old(p(X)) & flag\n"
+    new = "transition u() modifies p p'(X) <-> p(X) & flag\n"
+    assert model(old + STATEMENTS).transitions == model(new + FORMULA).transitions
+
+
+def test_variables_of_statements_are_new_names() -> None:
+    found = model("immutable constant X0: node\ntransition t(n: node) { assume n = X0; p(n) := flag; }")
+    [update] = found.transitions[0].updates
+    assert (update.variables[0].name, show(update.value)) == ("X0_1", "if X0_1 = n then flag else p(X0_1)")
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("flag := forall N. p(N);", []),
+        ("p(n) := true", ["Q0101"]),
+        ("p(N) := true;", ["Q0104"]),
+        ("p(next(N)) := true;", ["Q0104"]),
+        ("flag := p(N);", ["Q0104"]),
+        ("p(n) := true; p(zero) := false;", ["Q0104"]),
+        ("p(n, n) := true;", ["Q0202"]),
+        ("zero := n;", ["Q0209"]),
+        ("unknown := n;", ["Q0201"]),
+        ("flag;", ["Q0101"]),
+        ("owner(n) := n;", ["Q0203"]),
+    ],
+)
+def test_statements_that_are_refused(statements: str, expected: list[str]) -> None:
+    assert codes(f"transition t(n: node) {{ {statements} }}") == expected
+
+
+def test_a_parameter_is_no_variable_of_a_statement() -> None:
+    assert codes("transition t(N: node) { p(N) := true; }") == []
+
+
+def test_statements_are_for_two_states() -> None:
+    assert codes("definition d() { flag := true; }") == ["Q0101"]
 
 
 def test_a_safety_property_of_one_phase_is_refused() -> None:

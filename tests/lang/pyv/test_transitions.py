@@ -82,6 +82,19 @@ def parts(text: str) -> tuple[str, list[str], list[str]]:
             ["leader() := if flag then n else zero"],
             [],
         ),
+        (
+            "modifies q (X != n | V != v -> (q'(X, V) <-> q(X, V))) & (X = n & V = v -> q'(X, V))",
+            "true",
+            ["q(X, V) := X = n & V = v | q(X, V)"],
+            [],
+        ),
+        (
+            "modifies q (X = n & (V = v | flag) -> !q'(X, V)) & (X != n | V != v & !flag -> (q'(X, V) <-> q(X, V)))",
+            "true",
+            ["q(X, V) := !(X = n & (V = v | flag)) & q(X, V)"],
+            [],
+        ),
+        ("modifies q (X != n | V != v -> !q'(X, V)) & (X = n | V = v -> q'(X, V))", None, None, ["q'"]),
         # what overlaps becomes a guard
         ("modifies leader leader' = n & leader' = zero", "n = zero", ["leader() := n"], []),
         ("modifies p p'(X) & !p'(n)", "false", ["p(X0) := p'(X0)"], ["p'"]),
@@ -103,7 +116,7 @@ def parts(text: str) -> tuple[str, list[str], list[str]]:
     ],
 )  # fmt: skip
 def test_guard_updates_choices(body: str, guard: str | None, updates: list[str] | None, choices: list[str]) -> None:
-    found = parts(f"transition t(n: node) {body}")
+    found = parts(f"transition t(n: node, v: value) {body}")
     assert found[2] == choices
     if guard is not None:
         assert found[:2] == (guard, updates)

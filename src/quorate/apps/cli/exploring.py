@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from quorate.apps.cli.commands import (
@@ -106,10 +107,14 @@ def _summary(instance: Instance, outcome: Any, symmetry: bool) -> list[str]:
         lines.append(f"  {sizes}; {worlds:,} interpretation{'s' * (worlds != 1)} of {symbols}, up to isomorphism")
     else:
         lines.append(f"  {sizes}")
-    never = [name for name, count in found.fired.items() if not count]
-    if never and not any(result.verdict == "violated" for result in outcome.results):
+    never = _never_taken(instance, found.fired)
+    if found.states and never and not any(result.verdict == "violated" for result in outcome.results):
         lines.append(f"  never taken: {', '.join(never)}")
     return lines + [f"  {note}" for note in outcome.notes]
+
+
+def _never_taken(instance: Instance, fired: Mapping[str, int]) -> list[str]:
+    return [transition.name for transition in instance.model.transitions if not fired.get(transition.name)]
 
 
 def simulate(arguments: argparse.Namespace) -> int:
@@ -128,7 +133,7 @@ def simulate(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{item.model.source.path if item.model.source else ''}: {problem}") from None
         finally:
             progress.done()
-        never = [name for name, count in done.fired.items() if not count]
+        never = _never_taken(instance, done.fired)
         lines = [f"  {done.runs:,} runs, {done.steps:,} steps, seed {arguments.seed}"]
         lines += [f"  never taken: {', '.join(never)}"] if never else []
         details = ["\n".join(lines + [f"  {note}" for note in done.notes]), *evidence_text(item.model, done.results)]

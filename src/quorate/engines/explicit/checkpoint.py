@@ -86,6 +86,7 @@ class Checkpoint:
             raise CheckpointError(f"{self.manifest_path} is not a checkpoint's manifest") from None
         different = [name for name in self.identity if known.get(name) != self.identity[name]]
         if different:
+            different = [name for name in different if name != "system"] or different
             listed = ", ".join(f"{n}: {known.get(n)!r} there, {self.identity[n]!r} here" for n in different)
             raise CheckpointError(f"{self.folder} holds another search ({listed})")
         return dict(document)

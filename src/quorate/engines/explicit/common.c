@@ -39,24 +39,28 @@ FUNCTION void permute(symmetry y, unsigned number, const u64 *s, u64 *image) {
   }
 }
 
-/* Replace a state by the smallest one that the symmetries of its world lead to. */
+/* Replace a state by the one that stands for all that the symmetries of its world lead to: blocks sorted, then the
+   smallest. */
 FUNCTION void canonical(symmetry y, u64 *s) {
   u64 original[WORDS], image[WORDS];
   copy(original, s);
+  arrange(s);
   const unsigned world = WORLD_OF(original);
   for (unsigned m = y.groups[world]; m < y.groups[world + 1]; m++) {
     permute(y, y.members[m], original, image);
+    arrange(image);
     if (less(image, s)) copy(s, image);
   }
 }
 
-/* How many states a state stands for: the size of its orbit. */
+/* How many states a sorted state stands for: the size of its orbit. */
 FUNCTION u64 orbit(symmetry y, const u64 *s) {
   const unsigned world = WORLD_OF(s);
   u64 image[WORDS], fixed = 1;
   for (unsigned m = y.groups[world]; m < y.groups[world + 1]; m++) {
     permute(y, y.members[m], s, image);
+    arrange(image);
     fixed += (u64)equal(image, s);
   }
-  return (y.groups[world + 1] - y.groups[world] + 1) / fixed;
+  return (y.groups[world + 1] - y.groups[world] + 1) / fixed * arrangements(s);
 }

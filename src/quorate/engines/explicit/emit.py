@@ -25,7 +25,7 @@ from quorate.engines.explicit.expressions import (
     Graph,
     Node,
 )
-from quorate.engines.explicit.system import Layout, Place, Rule, System
+from quorate.engines.explicit.system import WORD, Layout, Place, Rule, System
 
 MOST_PROPERTIES = 64
 LARGEST_TREE = 64
@@ -79,6 +79,7 @@ class _Emitter:
         self._expand()
         self._initial()
         self._violated()
+        self._arrange()
         return "\n".join(sizes), "\n".join(self.lines)
 
     # -- the parts ----------------------------------------------------------------------------------------------
@@ -259,6 +260,60 @@ class _Emitter:
         self._open("FUNCTION u64 violated(const u64 *s)", True, nodes)
         bits = [f"(u64)!({self._expression(node)}) << {i}" for i, node in enumerate(nodes)]
         self.lines += [f"  return {' | '.join(bits) or '0'};", "}"]
+
+    def _arrange(self) -> None:
+        """Sorting of the blocks, and in how many ways the members of all blocks can be arranged."""
+        self.lines.append("FUNCTION void arrange(u64 *s) {")
+        self.lines.append("  (void)s;")
+        for block in self.system.blocks:
+            places = [[self.layout.places[index] for index in fields] for fields in block]
+            size = len(block)
+            self.lines.append(f"  {{ u64 member[{size}];")
+            for number, parts in enumerate(places):
+                self.lines.append(f"    member[{number}] = {self._member(parts)};")
+            self.lines += [
+                f"    for (int i = 1; i < {size}; i++) {{",
+                "      const u64 moving = member[i];",
+                "      int j = i;",
+                "      for (; j > 0 && member[j - 1] > moving; j--) member[j] = member[j - 1];",
+                "      member[j] = moving;",
+                "    }",
+            ]
+            for word in range(self.layout.words):
+                mask = sum(place.mask for parts in places for place in parts if place.word == word)
+                self.lines += [f"    s[{word}] &= 0x{~mask & (1 << 64) - 1:x}ull;"] if mask else []
+            for number, parts in enumerate(places):
+                shift = 0
+                for place in parts:
+                    value = f"(member[{number}] >> {shift} & {(1 << place.bits) - 1})"
+                    self.lines.append(f"    s[{place.word}] |= {value} << {place.shift};")
+                    shift += place.bits
+            self.lines.append("  }")
+        self.lines += ["}", "FUNCTION u64 arrangements(const u64 *s) {", "  u64 ways = 1; (void)s;"]
+        for block in self.system.blocks:
+            self.lines.append(f"  {{ u64 member[{len(block)}];")
+            for number, fields in enumerate(block):
+                parts = [self.layout.places[index] for index in fields]
+                self.lines.append(f"    member[{number}] = {self._member(parts)};")
+            self.lines += [
+                f"    for (int i = 0; i < {len(block)}; i++) {{",
+                "      u64 same = 1;",
+                "      for (int j = 0; j < i; j++) same += member[j] == member[i];",
+                "      ways = ways * (u64)(i + 1) / same;",
+                "    }",
+                "  }",
+            ]
+        self.lines += ["  return ways;", "}", f"#define BLOCKS {len(self.system.blocks)}"]
+
+    def _member(self, parts: Sequence[Place]) -> str:
+        """All fields of one member of a block as one number."""
+        terms, shift = [], 0
+        for place in parts:
+            terms.append(f"(s[{place.word}] >> {place.shift} & {(1 << place.bits) - 1}) << {shift}")
+            shift += place.bits
+        if shift > WORD:
+            raise ValueError("the fields of a member of a block do not fit into a word")
+        return " | ".join(terms) or "0"
 
     # -- expressions --------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from quorate.engines.explicit.emit import fill
 from quorate.engines.explicit.native import SymmetryTables, Words
-from quorate.engines.explicit.reference import FINISHED, OUT_OF_MEMORY, RUNNING, STOPPED, Exploration, Status
+from quorate.engines.explicit.reference import FINISHED, OUT_OF_MEMORY, RUNNING, STOPPED, Exploration, Reference, Status
 from quorate.engines.explicit.system import System
 
 THREADS = 128
@@ -70,7 +70,7 @@ class GpuSearch:
         import numpy
 
         self.tables = SymmetryTables(self.system) if wanted else None
-        if self.tables is None or not self.tables.count:
+        if self.tables is None or not self.tables.useful:
             return []
         parts = (self.tables.tables, self.tables.groups, self.tables.members)
         return [self.cupy.asarray(numpy.ctypeslib.as_array(part)) for part in parts]
@@ -257,13 +257,11 @@ class GpuSearch:
         return path[::-1]
 
     def canonical(self, words: Words) -> Words:
-        """The smallest state, as packed words, that the symmetries of its world lead to."""
-        if self.tables is None or not self.tables.count:
+        """The state that stands for all that the symmetries of its world lead to."""
+        if not self.symmetry:
             return tuple(words)
         layout = self.system.layout
-        assert self.system.symmetry is not None
-        values, world = layout.unpack(words)
-        return min(layout.pack(p.apply(values), world) for p in self.system.symmetry[world])
+        return layout.pack(*Reference(self.system).canonical(layout.unpack(words)))
 
 
 def _power_below(number: int) -> int:

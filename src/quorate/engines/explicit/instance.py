@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from quorate.engines.explicit.lower import lower, rigid_worlds
 from quorate.engines.explicit.reference import Exploration
-from quorate.engines.explicit.system import LARGEST_FIELD, Rule, System
+from quorate.engines.explicit.system import LARGEST_FIELD, MOST_PROPERTIES, Rule, System
 from quorate.engines.explicit.worlds import InstanceError, World, entries
 from quorate.logic.structures import Structure, Table, Value, domain
 from quorate.logic.terms import BOOL, INT, Sort, Symbol, Term
@@ -51,6 +51,8 @@ class Instance:
         for sort in self.model.sorts:
             if len(domain(sort, self.sizes)) > LARGEST_FIELD:
                 raise InstanceError(f"{sort} has more than {LARGEST_FIELD} elements")
+        if len(self.model.safety) > MOST_PROPERTIES:
+            raise InstanceError(f"there are more than {MOST_PROPERTIES} safety properties; join some of them")
         unclear = [item.symbol.name for item in self.model.derived if item.definition is None]
         if unclear:
             raise InstanceError(f"{', '.join(unclear)} has no explicit definition")

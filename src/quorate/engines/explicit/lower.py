@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from math import factorial, prod
 
 from quorate.engines.explicit.expressions import FALSE, TRUE, Graph, Node
-from quorate.engines.explicit.system import Permutation, Rule, System
+from quorate.engines.explicit.system import WORD, Block, Permutation, Rule, System
 from quorate.engines.explicit.worlds import (
     InstanceError,
     Renaming,
@@ -27,7 +28,7 @@ from quorate.logic.transform import symbols_of
 from quorate.models.relational import Derived, RelationalModel, Transition
 
 MOST_RULES = 200_000
-LARGEST_GROUP = 5_040
+LARGEST_GROUP = 1_296
 """A world with more symmetries than this is searched with fewer of them."""
 
 
@@ -171,7 +172,7 @@ class _Lowering:
     def system(self) -> System:
         rules = [rule for transition in self.model.transitions for rule in self._rules(transition)]
         properties = tuple((item.name, self.expander.term(item.formula, self.tables, {})) for item in self.model.safety)
-        symmetry, why_not = self._symmetry()
+        symmetry, blocks, why_not = self._symmetry()
         return System(
             self.graph,
             self.fields,
@@ -181,6 +182,7 @@ class _Lowering:
             tuple(rules),
             properties,
             symmetry,
+            blocks,
             why_not,
         )
 
@@ -243,29 +245,49 @@ class _Lowering:
         )
         return [self.expander.term(formula, after, {}) for formula in self.assumed]
 
-    def _symmetry(self) -> tuple[tuple[tuple[Permutation, ...], ...], str]:
-        """For each world the permutations of fields by its automorphisms and by renaming sorts that no rigid symbol mentions."""
+    def _symmetry(self) -> tuple[tuple[tuple[Permutation, ...], ...], tuple[Block, ...], str]:
+        """What may be permuted: for each world by its automorphisms, and the elements of sorts that no rigid symbol mentions.
+
+        Of those, the elements of a sort that occurs only as the single argument of symbols can be sorted.
+        """
         mentioned = {s for symbol in self.rigid_symbols for s in (*symbol.arguments, symbol.sort)}
         free = [sort for sort in self.model.sorts if sort.uninterpreted and sort not in mentioned]
-        left_out = []
+        sorted_out = [sort for sort in free if self._occurs_alone(sort)]
         largest = max((len(world.automorphisms) for world in self.worlds), default=1)
-        chosen: list[Sort] = []
+        listed: list[Sort] = []
+        left_out: list[Sort] = [s for s in mentioned if s.uninterpreted] if largest > LARGEST_GROUP else []
         for sort in free:
-            ways = 1
-            for item in (*chosen, sort):
-                for i in range(2, self.sizes[item] + 1):
-                    ways *= i
-            if ways * largest <= LARGEST_GROUP:
-                chosen.append(sort)
-            else:
-                left_out.append(sort)
-        fresh = renamings(chosen, self.sizes)
+            if sort not in sorted_out:
+                ways = prod(factorial(self.sizes[item]) for item in (*listed, sort))
+                (listed if ways * min(largest, LARGEST_GROUP) <= LARGEST_GROUP else left_out).append(sort)
         groups = []
         for world in self.worlds:
             own: Sequence[Renaming] = world.automorphisms if len(world.automorphisms) <= LARGEST_GROUP else ({},)
-            groups.append(tuple(dict.fromkeys(self._permutation({**old, **more}) for old in own for more in fresh)))
-        why = f"the elements of {', '.join(map(str, left_out))} can be permuted in too many ways" if left_out else ""
-        return tuple(groups), why
+            both = [{**old, **more} for old in own for more in renamings(listed, self.sizes)]
+            groups.append(tuple(dict.fromkeys(self._permutation(renaming) for renaming in both)))
+        names = ", ".join(sorted(map(str, left_out)))
+        why = f"the elements of {names} can be permuted in too many ways" if left_out else ""
+        return tuple(groups), tuple(self._block(sort) for sort in sorted_out), why
+
+    def _occurs_alone(self, sort: Sort) -> bool:
+        """Whether each element of a sort has fields of its own and no others mention it; they must fit into a word."""
+        own = [symbol for symbol in self.model.state_symbols if symbol.arguments == (sort,)]
+        bits = sum((len(domain(symbol.sort, self.sizes)) - 1).bit_length() for symbol in own)
+        return bits <= WORD and all(
+            symbol.sort is not sort and (sort not in symbol.arguments or symbol in own)
+            for symbol in self.model.state_symbols
+        )
+
+    def _block(self, sort: Sort) -> Block:
+        """The fields of each element of a sort."""
+        columns: list[list[int]] = [[] for _ in range(self.sizes[sort])]
+        offset = 0
+        for symbol in self.model.state_symbols:
+            if sort in symbol.arguments:
+                for element in range(self.sizes[sort]):
+                    columns[element].append(offset + element)
+            offset += len(entries(symbol, self.sizes))
+        return tuple(map(tuple, columns))
 
     def _permutation(self, renaming: Renaming) -> Permutation:
         places: list[int] = []

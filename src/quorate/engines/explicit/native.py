@@ -26,7 +26,8 @@ class SymmetryTables:
     """The symmetries of a system as look-up tables: a packed state is permuted byte by byte."""
 
     def __init__(self, system: System) -> None:
-        assert system.symmetry is not None
+        if system.symmetry is None:
+            raise ValueError(f"symmetry cannot be used: {system.why_not}")
         numbers: dict[Any, int] = {}
         members: list[int] = []
         starts = [0]
@@ -37,7 +38,7 @@ class SymmetryTables:
                 ):
                     members.append(numbers.setdefault(permutation, len(numbers)))
             starts.append(len(members))
-        self.count = len(numbers)
+        self.useful = bool(numbers or system.blocks)
         self.groups = (c_uint * len(starts))(*starts)
         self.members = (c_uint * max(1, len(members)))(*members)
         words = system.layout.words
@@ -151,7 +152,7 @@ class Search:
         jobs = jobs or os.cpu_count() or 1
         self.shards = shards or min(jobs, 64)
         self.tables = SymmetryTables(engine.system) if symmetry else None
-        use = self.tables if self.tables is not None and self.tables.count else None
+        use = self.tables if self.tables is not None and self.tables.useful else None
         self.handle = self.library.search_new(
             self.shards,
             min(jobs, 64),

@@ -10,10 +10,11 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, permutations
 from typing import Literal
 
 from quorate.engines.explicit.expressions import CHOICE, Compiled, Node, compile_python
-from quorate.engines.explicit.system import Rule, System
+from quorate.engines.explicit.system import Block, Rule, System
 
 State = tuple[tuple[int, ...], int]
 """Field values and the number of the world."""
@@ -105,16 +106,34 @@ class Reference:
         return [name for name, holds in self._properties if not holds(values, self.system.worlds[world], ())]
 
     def canonical(self, state: State) -> State:
-        """The smallest state, as packed words, that the symmetries of its world lead to."""
+        """One state for all that the symmetries of its world lead to: blocks sorted, then the smallest as packed words."""
         assert self.system.symmetry is not None
         values, world = state
         pack = self.system.layout.pack
-        return min((p.apply(values) for p in self.system.symmetry[world]), key=lambda v: pack(v, world)), world
+        images = [self._arranged(p.apply(values)) for p in self.system.symmetry[world]]
+        return min(images, key=lambda image: pack(image, world)), world
+
+    def _arranged(self, values: tuple[int, ...]) -> tuple[int, ...]:
+        """The members of each block in the order of their fields, of which the last counts most."""
+        result = list(values)
+        for block in self.system.blocks:
+            contents = sorted(([values[f] for f in fields] for fields in block), key=lambda content: content[::-1])
+            for fields, content in zip(block, contents, strict=True):
+                for index, value in zip(fields, content, strict=True):
+                    result[index] = value
+        return tuple(result)
 
     def orbit(self, state: State) -> int:
         """How many states the symmetries of its world make of a state."""
         assert self.system.symmetry is not None
-        return len({permutation.apply(state[0]) for permutation in self.system.symmetry[state[1]]})
+        images = {permutation.apply(state[0]) for permutation in self.system.symmetry[state[1]]}
+        for block in self.system.blocks:
+            images = {self._shuffled(image, block, order) for image in images for order in permutations(block)}
+        return len(images)
+
+    def _shuffled(self, values: tuple[int, ...], block: Block, order: Block) -> tuple[int, ...]:
+        moves = dict(zip(chain(*block), chain(*order), strict=True))
+        return tuple(values[moves.get(i, i)] for i in range(len(values)))
 
     def explore(self, symmetry: bool = False) -> Exploration:
         """Search all reachable states."""

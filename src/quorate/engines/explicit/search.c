@@ -19,7 +19,7 @@
 typedef uint64_t u64;
 //SIZES//
 
-enum { BUFFER = 512, CHUNK = 8192, MOST_THREADS = 256, LINE = 8, FIRST_LINES = 4096 };
+enum { BUFFER = 512, CHUNK = 8192, MOST_THREADS = 256, LINE = 8, RECENT = 1 << 15, FIRST_LINES = 4096 };
 enum { RUNNING, FINISHED, OUT_OF_MEMORY, STOPPED };
 
 typedef struct {
@@ -49,6 +49,7 @@ struct sink {
   shard *home;
   u64 buffer[BUFFER * WORDS];
   u64 hashes[BUFFER];
+  u64 recent[RECENT * WORDS];      /* states met lately, each at the place that its hash tells */
   /* simulation */
   u64 random, seen, *picked;
 };
@@ -267,6 +268,9 @@ static void flush_search(struct sink *k) {
     u64 *s = k->buffer + j * WORDS;
     if (q->symmetry.tables) canonical(q->symmetry, s);
     const u64 code = hash(s);
+    u64 *met = k->recent + (code >> 16) % RECENT * WORDS;
+    if (equal(met, s)) continue;
+    copy(met, s);
     const unsigned target = q->shards == 1 ? 0 : owner(code, q->shards);
     if (target == home) {
       __builtin_prefetch(k->home->table + line_of(code, k->home->lines) * LINE, 1, 3);
@@ -449,6 +453,7 @@ search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going
     k->next = k->buffer;
     k->end = k->buffer + BUFFER * WORDS;
     k->first_deadlock = ~0ull;
+    memset(k->recent, 255, sizeof k->recent);
     k->outboxes = calloc(shards, sizeof *k->outboxes);
   }
   return q;

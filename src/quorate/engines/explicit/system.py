@@ -47,13 +47,22 @@ class Permutation:
         return tuple(result)
 
 
+MOST_PROPERTIES = 64
+"""The properties that a state violates are the bits of one word."""
+
+Block = tuple[tuple[int, ...], ...]
+"""Things that may be permuted freely and touch nothing else: for each of them its fields, in the same order for all."""
+
+
 @dataclass(frozen=True)
 class System:
     """A finite-state transition system.
 
     `fields` and `rigid` give the number of values of each field of the state and of the world.  `symmetry` lists, for each
     world, permutations that map initial states to initial states, steps to steps and keep every property: a whole group,
-    the identity included.  It is None where no symmetry may be used, and then `why_not` says why.
+    the identity included.  It is None where no symmetry may be used, and then `why_not` says why.  Each of the `blocks`
+    may be permuted as well, in every world: those symmetries are too many to list, but states are brought into order by
+    sorting.
     """
 
     graph: Graph
@@ -64,6 +73,7 @@ class System:
     rules: tuple[Rule, ...]
     properties: tuple[tuple[str, Node], ...]
     symmetry: tuple[tuple[Permutation, ...], ...] | None = None
+    blocks: tuple[Block, ...] = ()
     why_not: str = "the system declares no symmetry"
 
     @cached_property

@@ -11,13 +11,22 @@ from itertools import chain
 from typing import NoReturn
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import Failed, Hole, Local, argument_count, measure, measure_replaced, resolve
+from quorate.lang.elaborate import (
+    Failed,
+    Hole,
+    Local,
+    argument_count,
+    measure,
+    measure_replaced,
+    references,
+    resolve,
+    subexpressions,
+)
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.modules import Action, Part
-from quorate.lang.ivy.renaming import mentioned
-from quorate.lang.ivy.signature import Signature, is_variable, variable_name
+from quorate.lang.ivy.signature import Signature, is_variable, member, variable_name
 from quorate.lang.ivy.states import Obligation, State, joined
-from quorate.lang.reader import Ascription, Binder, Conditional, Expression, Operation, Quantifier, Reference
+from quorate.lang.reader import Ascription, Binder, Conditional, Expression, Operation, Quantifier, Reference, Shift
 from quorate.logic.terms import (
     BOOL,
     TRUE,
@@ -60,6 +69,8 @@ class Run:
         self.obligations: list[Obligation] = []
         self.variables: dict[Symbol, tuple[Var, ...]] = {}
         self.callers: list[str] = []
+        self.entered: list[State | None] = []
+        """The state before each action being executed, None where monitors change it first."""
         self.failed = False
         self.exhausted = False
         self.trusted = False
@@ -143,16 +154,35 @@ class Run:
         return term
 
     def has_calls(self, expression: Expression, names: Names) -> bool:
-        return any(name in self.actions and name not in names for name in mentioned(expression))
+        return any(self.as_call(reference, names) is not None for reference in references(expression))
+
+    def as_call(self, reference: Reference, names: Names) -> Reference | None:
+        """The reference as a call of an action, None if it is none; `x.a(y)` may call an action for values of x's sort."""
+        name, symbols = reference.name, self.signature.scope.symbols
+        if name in self.actions and name not in names:
+            return reference
+        owner, dot, last = name.rpartition(".")
+        if not dot or name in symbols or name in names:
+            return None
+        symbol = names.get(owner) or symbols.get(owner)
+        found = None if symbol is None else member(self.actions, symbol.sort, last)
+        if symbol is None or found is None:
+            return None
+        arguments, count = reference.arguments or (), len(symbol.arguments)
+        value = Reference(reference.span, owner, 0, arguments[:count] or None)
+        return Reference(reference.span, found, 0, (value, *arguments[count:]))
 
     def hoist(self, expression: Expression, names: Names, state: State) -> Expression:
         """Perform the calls in an expression, from left to right, and put their results in their places."""
+        if any(isinstance(item, Shift) for item in subexpressions(expression)):
+            expression = self.remember(expression, names, state)
         if not self.has_calls(expression, names):
             return expression
         match expression:
             case Reference(span, name, _, arguments):
-                if name in self.actions and name not in names:
-                    results = self.call(expression, names, state)
+                call = self.as_call(expression, names)
+                if call is not None:
+                    results = self.call(call, names, state)
                     if len(results) != 1:
                         self.sink.error(
                             "Q0224", f"`{name}` has {len(results)} results, so it is not an expression", span
@@ -175,6 +205,47 @@ class Run:
                 self.sink.error("Q0104", "calls under a quantifier are not supported", span)
                 raise Failed
         return expression
+
+    def remember(self, expression: Expression, names: Names, state: State) -> Expression:
+        """The expression with local symbols that hold the values before the action in the place of what is `old`."""
+        match expression:
+            case Shift(span, _, body):
+                before = self.entered[-1] if self.entered else None
+                if before is None or self.has_calls(body, names):
+                    self.sink.error("Q0104", "`old` is not supported here", span)
+                    raise Failed
+                held: dict[str, str] = {}
+                for reference in references(body):
+                    copy = self.copied(reference.name, before, names, state, span)
+                    if copy is not None:
+                        held[reference.name] = copy
+                return _with_names(body, held)
+            case Reference(span, name, _, tuple(arguments)):
+                return Reference(span, name, 0, tuple(self.remember(item, names, state) for item in arguments))
+            case Operation(span, operator, operands):
+                return Operation(span, operator, tuple(self.remember(item, names, state) for item in operands))
+            case Conditional(span, condition, then, otherwise):
+                return Conditional(span, *(self.remember(item, names, state) for item in (condition, then, otherwise)))
+            case Ascription(span, body, sort):
+                return Ascription(span, self.remember(body, names, state), sort)
+            case Quantifier(span, universal, binders, body):
+                return Quantifier(span, universal, binders, self.remember(body, names, state))
+        return expression
+
+    def copied(self, name: str, before: State, names: Names, state: State, span: Span) -> str | None:
+        """The name of a local symbol with an earlier value, perhaps with fields after it; None for variables."""
+        head, rest = name, ""
+        while head not in names and head not in self.signature.scope.symbols and "." in head:
+            head, _, last = head.rpartition(".")
+            rest = f".{last}{rest}"
+        symbol = names.get(head) or self.signature.scope.symbols.get(head)
+        if symbol is None or (symbol in self.variables and symbol not in before.values):
+            return None
+        places = self.places(symbol)
+        copy = self.local("", places, symbol.sort)
+        state.values[copy] = (places, self.current(symbol(*places), before, span))
+        names[copy.name] = copy
+        return copy.name + rest
 
     def call(self, reference: Reference, names: Names, state: State) -> list[Term]:
         """Inline a call; the present values of the results come back."""
@@ -205,12 +276,16 @@ class Run:
         same = dict(zip((parameter.name for parameter in action.parameters), inputs, strict=True))
         outputs = [same.get(result.name) or self.unknown(result, state) for result in action.results]
         self.callers.append(action.name)
+        settled = all(isinstance(item, syntax.Condition) for part in action.before for item in part.body.statements)
+        self.entered.append(State(dict(state.values)) if settled else None)
         try:
             for part in action.parts:
-                self.part(part, inputs, outputs, state)
+                open_ended = not action.body and any(part is item for item in action.after)
+                self.part(part, inputs, outputs, state, part.trusted or open_ended)
             self.check_size(conj(*state.assumptions), action.span)
         finally:
             self.callers.pop()
+            self.entered.pop()
         return [self.value(symbol, state)[1] for symbol in outputs]
 
     def unknown(self, binder: Binder, state: State) -> Symbol:
@@ -220,10 +295,11 @@ class Run:
         state.values[symbol] = ((), self.parameter(binder.name, sort))
         return symbol
 
-    def part(self, part: Part, inputs: list[Symbol], outputs: list[Symbol], state: State) -> None:
+    def part(self, part: Part, inputs: list[Symbol], outputs: list[Symbol], state: State, trusted: bool) -> None:
+        """Run a piece of code; what is trusted must say nothing but what the results are like."""
         names = dict(zip(part.parameters + part.results, chain(inputs, outputs), strict=True))
         specification = all(isinstance(statement, syntax.Condition) for statement in part.body.statements)
-        saved, self.trusted = self.trusted, part.trusted and specification
+        saved, self.trusted = self.trusted, trusted and specification
         self.block(part.body, names, state)
         self.trusted = saved
 
@@ -256,9 +332,10 @@ class Run:
                 self.assign(target, value, names, state)
             case syntax.Assignment(span, targets, value):
                 self.assign_results(targets, value, names, state, span)
-            case syntax.Invocation(span, call):
-                if call.name not in self.actions or call.name in names:
-                    self.sink.error("Q0224", f"there is no action `{call.name}`", span)
+            case syntax.Invocation(span, reference):
+                call = self.as_call(reference, names)
+                if call is None:
+                    self.sink.error("Q0224", f"there is no action `{reference.name}`", span)
                     raise Failed
                 self.call(call, names, state)
             case syntax.IfStatement():
@@ -278,7 +355,8 @@ class Run:
     def settle(self, statement: syntax.Condition, formula: Term, state: State, believed: bool) -> None:
         """A condition is assumed; unless the text says so or the environment sees to it, it has to be proved first.
 
-        A trusted isolate is believed about the results it leaves open, never about the state of the protocol.
+        A trusted isolate, or an action without a body, is believed about the results it leaves open, never about the
+        state of the protocol.
         """
         kind = statement.kind
         if self.initialization and kind != "assume" and not (kind == "require" and not self.callers):
@@ -286,7 +364,9 @@ class Run:
             self.sink.error("Q0104", f"`{kind}` in an initialization is not supported here", statement.span, fix=fix)
             raise Failed
         if believed and kind in ("ensure", "assert"):
-            message = f"this is not proved: `{self.callers[-1]}` belongs to a trusted isolate"
+            name = self.callers[-1]
+            reason = "belongs to a trusted isolate" if self.actions[name].body else "has no implementation"
+            message = f"this is not proved: `{name}` {reason}"
             self.sink.warning("Q0226", message, statement.span)
         elif kind in ("ensure", "assert") or (kind == "require" and len(self.callers) > 1):
             path = conj(*state.path, *state.assumptions)
@@ -294,7 +374,15 @@ class Run:
         state.assumptions.append(formula)
 
     def assign(self, target: Reference, value: Expression | None, names: Names, state: State) -> None:
+        target = self.opened(target, names)
         symbol = self.assignable(target, names)
+        if symbol.name in self.signature.program.fields and symbol not in self.variables:
+            self.assign_field(target, symbol, value, names, state)
+            return
+        if not symbol.mutable and symbol not in self.variables:
+            fix = f"write `{symbol.name}(...) := ...`"
+            self.sink.error("Q0104", f"assigning `{symbol.name}` after a dot is not supported", target.span, fix=fix)
+            raise Failed
         value = None if value is None else self.hoist(value, names, state)
         arguments = [self.hoist(argument, names, state) for argument in target.arguments or ()]
         places = self.places(symbol)
@@ -315,6 +403,51 @@ class Run:
             else present(value, symbol.sort)
         )
         self.store(symbol, ite(conj(*conditions), new, self.value(symbol, state)[1]), state, target.span)
+
+    def opened(self, target: Reference, names: Names) -> Reference:
+        """A target in which `x.f` is spelled `f(x)`."""
+        if target.name in names or "." not in target.name or target.name in self.signature.scope.symbols:
+            return target
+        found = self.signature.elaborator(names).fields(target)
+        return found if isinstance(found, Reference) else target
+
+    def assign_field(
+        self, target: Reference, field: Symbol, value: Expression | None, names: Names, state: State
+    ) -> None:
+        """`f(x) := e`: x becomes a struct that differs from the present one in the field f only."""
+        span = target.span
+        owner, *others = target.arguments or ()
+        if not isinstance(owner, Reference) or any(is_variable(item.name) for item in references(owner)):
+            self.sink.error("Q0104", "assigning fields of several structs at once is not supported", span)
+            raise Failed
+        value = None if value is None else self.hoist(value, names, state)
+        others = [self.hoist(argument, names, state) for argument in others]
+        places = self.places(field)[1:]
+        bound = self.bound_places(others, places)
+        elaborator = self.signature.elaborator(names)
+        elaborator.locals = [Local(name, place.sort, span) for name, place in bound.items()]
+        renaming = {Var(name, place.sort): place for name, place in bound.items()}
+
+        def present(expression: Expression, sort: Sort) -> Term:
+            return substitute(self.current(elaborator.closed(expression, sort), state, expression.span), renaming)
+
+        struct = field.arguments[0]
+        old = self.evaluate(owner, struct, names, state)
+        new = self.parameter(f"new_{owner.name}", struct)
+        chosen = conj(*(equal(place, present(item, place.sort)) for place, item in zip(places, others, strict=True)))
+        for other in self.signature.fields[struct]:
+            around = self.places(other)[1:]
+            kept = equal(other(new, *around), other(old, *around))
+            if other is not field:
+                fact = kept
+            elif value is None:
+                fact = disj(chosen, kept)
+            else:
+                fact = ite(chosen, equal(field(new, *places), present(value, field.sort)), kept)
+            state.assumptions.append(self.check_size(forall(around, fact), span))
+        made = self.local("", (), struct)
+        state.values[made] = ((), new)
+        self.assign(owner, Reference(span, made.name), names | {made.name: made}, state)
 
     def store(self, symbol: Symbol, value: Term, state: State, span: Span) -> None:
         state.values[symbol] = (self.places(symbol), self.check_size(value, span))
@@ -477,3 +610,22 @@ class Run:
         self.choices.append(choice)
         names[name] = symbol
         state.values[symbol] = (places, choice(*places))
+
+
+def _with_names(expression: Expression, names: dict[str, str]) -> Expression:
+    """The expression with some names replaced, all of it in one state."""
+    match expression:
+        case Reference(span, name, _, arguments):
+            made = None if arguments is None else tuple(_with_names(item, names) for item in arguments)
+            return Reference(span, names.get(name, name), 0, made)
+        case Operation(span, operator, operands):
+            return Operation(span, operator, tuple(_with_names(item, names) for item in operands))
+        case Conditional(span, condition, then, otherwise):
+            return Conditional(span, *(_with_names(item, names) for item in (condition, then, otherwise)))
+        case Ascription(span, body, sort):
+            return Ascription(span, _with_names(body, names), sort)
+        case Quantifier(span, universal, binders, body):
+            return Quantifier(span, universal, binders, _with_names(body, names))
+        case Shift(_, _, body):
+            return _with_names(body, names)
+    return expression

@@ -18,7 +18,7 @@ from quorate.lang.ivy.actions import Run
 from quorate.lang.ivy.grammar import parse
 from quorate.lang.ivy.initial import initial_states
 from quorate.lang.ivy.modules import Action, Program, flatten
-from quorate.lang.ivy.signature import Signature, variable_name
+from quorate.lang.ivy.signature import OWN_NAMES, Signature, variable_name
 from quorate.lang.ivy.states import Obligation, State
 from quorate.logic.terms import BOOL, TRUE, Symbol, Term, Var, conj, forall, implies, neg
 from quorate.logic.transform import fresh_name, fresh_variables, substitute, symbols_of
@@ -118,8 +118,9 @@ class _Reader:
         for transition in model.transitions:
             terms += [transition.guard, *(update.value for update in transition.updates)]
         builtin = set(self.signature.builtin.values()) & symbols_of(*terms)
-        orders = [Named(self.name("axiom", label, None), fact) for label, fact in self.signature.order_axioms(builtin)]
-        symbols = (*model.symbols, *sorted(builtin, key=lambda symbol: symbol.name))
+        orders = [Named(self.name("axiom", label, None), fact) for label, fact in self.signature.number_axioms(builtin)]
+        declared_first = sorted(builtin, key=lambda symbol: (not symbol.name.endswith(OWN_NAMES), symbol.name))
+        symbols = (*model.symbols, *declared_first)
         return replace(model, symbols=symbols, axioms=(*model.axioms, *orders))
 
     def name(self, kind: str, label: str | None, span: Span | None) -> str:
@@ -147,9 +148,13 @@ class _Reader:
             formula = normal(self.signature.elaborator().formula(declaration.formula))
         except Failed:
             return
-        name = self.name(kind, label, span)
+        name = self.name("property" if kind == "trusted" else kind, label, span)
         mutable = sorted(symbol.name for symbol in symbols_of(formula) if symbol.mutable)
         if kind == "axiom" and not mutable:
+            axioms.append(Named(name, formula, span))
+            return
+        if kind == "trusted" and not mutable:
+            self.sink.warning("Q0226", f"this is not proved: `{name}` belongs to a trusted isolate", span)
             axioms.append(Named(name, formula, span))
             return
         if kind == "property" and not mutable:

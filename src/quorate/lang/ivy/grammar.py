@@ -1,4 +1,4 @@
-"""The grammar of Ivy files, versions 1.3 to 1.8: text to the surface tree.
+"""The grammar of Ivy files, versions 1.0 to 1.8: text to the surface tree.
 
 Precedences follow Ivy's own parser (kenmcmil/ivy, ivy_parser.py): implication associates to the left from 1.7 on and to
 the right before.  What lies outside the subset is named in a Q0104 diagnostic.  `statements` reads the action bodies.
@@ -7,10 +7,11 @@ the right before.  What lies outside the subset is named in a Q0104 diagnostic. 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from quorate.lang.diagnostics import Sink
 from quorate.lang.ivy import syntax
-from quorate.lang.ivy.statements import StatementParser
+from quorate.lang.ivy.statements import OPERATOR, StatementParser
 from quorate.lang.ivy.vocabulary import (
     CONTEXTUAL,
     LEXICON,
@@ -18,8 +19,9 @@ from quorate.lang.ivy.vocabulary import (
     SCHEMATA,
     STARTS,
     UNSUPPORTED,
+    UNUSED,
 )
-from quorate.lang.reader import Binder, SyntaxProblem, Token, tokenize
+from quorate.lang.reader import Binder, Expression, Reference, SyntaxProblem, Token, tokenize
 from quorate.models.source import Source, Span
 
 MAX_STUMBLES = 50
@@ -71,7 +73,10 @@ class IvyParser(StatementParser):
         word = start.text if start.kind == "name" else start.kind
         match word:
             case "type":
-                return [self.type_declaration()]
+                return self.type_declaration()
+            case "destructor":
+                self.advance()
+                return self.destructors()
             case "relation" | "individual" | "function" | "var" | "parameter" | "constant":
                 self.advance()
                 return self.symbols(word)
@@ -99,6 +104,8 @@ class IvyParser(StatementParser):
                 return [self.action()]
             case "before" | "after" | "implement":
                 return [self.monitor(word)]
+            case "mixin":
+                return [self.mixin()]
             case "export" | "import":
                 return self.boundary(word)
             case "interpret":
@@ -121,9 +128,9 @@ class IvyParser(StatementParser):
                 self.advance()
                 self.skip_declaration()
                 return []
-            case "template":
+            case "template" | "concept":
                 self.sink.warning(
-                    "Q0104", "`template` lines guide a search for invariants; they are not used", start.span
+                    "Q0104", f"`{word}` lines guide a search for invariants; they are not used", start.span
                 )
                 self.advance()
                 self.skip_declaration()
@@ -161,16 +168,47 @@ class IvyParser(StatementParser):
 
     # -- sorts and symbols -----------------------------------------------------------------------------------------
 
-    def type_declaration(self) -> syntax.TypeDeclaration:
+    def type_declaration(self) -> list[syntax.Declaration]:
         start = self.advance().span
         name = "this" if self.accept("this") else self.plain_name("of the type")
         elements: tuple[str, ...] | syntax.Range = ()
+        fields: list[syntax.FieldDeclaration] = []
         if self.accept("="):
-            if not self.at("{"):
-                what = UNSUPPORTED.get(self.token.text, "type definitions of this form")
-                self.fail(f"{what} are not supported", code="Q0104")
-            elements = self.enumeration()
-        return syntax.TypeDeclaration(self.since(start), name, elements)
+            if self.token.text == "struct":
+                self.advance()
+                fields = self.fields(name)
+            elif self.at("{"):
+                elements = self.enumeration()
+            else:
+                self.fail("type definitions of this form are not supported", code="Q0104")
+        return [syntax.TypeDeclaration(self.since(start), name, elements), *fields]
+
+    def fields(self, struct: str) -> list[syntax.FieldDeclaration]:
+        """The fields of a struct, between braces."""
+        self.expect("{")
+        fields = [] if self.at("}") else self.separated(lambda: self.field(struct))
+        self.expect("}", "after the fields")
+        return fields
+
+    def field(self, struct: str) -> syntax.FieldDeclaration:
+        start = self.token.span
+        name = self.plain_name("of a field")
+        arguments = self.parameters()
+        self.expect(":", "before the sort")
+        sort = self.dotted_sort()
+        span = self.since(start)
+        return syntax.FieldDeclaration(span, name, (Binder("X", struct, start), *arguments), sort)
+
+    def destructors(self) -> list[syntax.Declaration]:
+        """`destructor f(X:t) : s`: a field of the struct t, declared on its own."""
+        found: list[syntax.Declaration] = []
+        for symbol in self.symbols("destructor"):
+            match symbol:
+                case syntax.SymbolDeclaration(span, name, arguments, str(sort), None) if arguments:
+                    found.append(syntax.FieldDeclaration(span, name, arguments, sort))
+                case _:
+                    self.sink.error("Q0101", "a destructor has an argument, a sort and no definition", symbol.span)
+        return found
 
     def enumeration(self) -> tuple[str, ...] | syntax.Range:
         self.expect("{")
@@ -207,8 +245,9 @@ class IvyParser(StatementParser):
         arguments = self.parameters()
         sort = None
         if kind != "relation" and not (kind == "function" and self.at("=")):
-            self.expect(":", "before the sort")
-            sort = self.dotted_sort()
+            sort = self.symbol_sort()
+        if self.version < (1, 3) and not self.at("="):
+            arguments = tuple(replace(item, sort=item.sort or syntax.UNSORTED) for item in arguments)
         if self.at("=") and kind in ("var", "parameter", "constant"):
             self.fail("initial values in declarations are not supported", "assign it in `after init`", "Q0104")
         value = self.expression() if self.accept("=") else None
@@ -217,11 +256,19 @@ class IvyParser(StatementParser):
             return syntax.DefinitionDeclaration(self.since(start), name, arguments, value, True)
         return syntax.SymbolDeclaration(self.since(start), name, arguments, sort, value)
 
+    def symbol_sort(self) -> str:
+        if self.version < (1, 3) and not self.at(":"):
+            return syntax.UNSORTED
+        self.expect(":", "before the sort")
+        return self.dotted_sort()
+
     def operator_declaration(self) -> None:
         """`relation (X:t < Y:t)`: operators exist at every sort, so there is nothing to declare."""
-        self.typed()
-        if not self.at("<", "+", "-", "*"):
+        first = self.typed()
+        if not self.at("<", "+", "-", "*") and not (self.version < (1, 6) and self.at("<=", ">", ">=")):
             self.fail("expected `<`, `+`, `-` or `*` in the declaration of an operator")
+        if self.version < (1, 3) and first.sort is not None:
+            self.operator_sorts[self.token.kind] = first.sort
         self.advance()
         self.typed()
         self.expect(")")
@@ -289,33 +336,60 @@ class IvyParser(StatementParser):
 
     def instantiation(self) -> syntax.Instantiation:
         start = self.advance().span
-        name = self.dotted("of a module or an instance")
-        arguments = self.arguments() if self.accept("(") else ()
-        instance = None
-        if self.at(":"):
-            if arguments:
-                self.fail("parameterized instances are not supported", code="Q0104")
-            self.advance()
-            instance, name = name, self.dotted("of a module")
-            arguments = self.arguments() if self.accept("(") else ()
-        span = self.since(start)
+        name = self.dotted("of a module or an instance", colons=False)
+        if self.is_named_instance():
+            indices = self.parameters()
+            self.expect(":")
+            module = self.dotted("of a module")
+            arguments = self.module_arguments()
+            made = syntax.Instantiation(self.since(start), name, module, arguments, indices)
+        else:
+            arguments = self.module_arguments()
+            made = syntax.Instantiation(self.since(start), None, name, arguments)
         if self.accept("with"):
             self.skip_names()
-        return syntax.Instantiation(span, instance, name, arguments)
+        return made
+
+    def module_arguments(self) -> tuple[Expression, ...]:
+        """What a module is instantiated with; an operator is a name like others here."""
+        if not self.accept("(") or self.accept(")"):
+            return ()
+        found = self.separated(self.module_argument)
+        self.expect(")", "to close the arguments")
+        return tuple(found)
+
+    def module_argument(self) -> Expression:
+        token = self.token
+        if token.kind in ("<", "<=", ">", ">=", "+", "-", "*") and self.peek().kind in (",", ")"):
+            self.advance()
+            return Reference(token.span, OPERATOR + self.operators.spelling.get(token.kind, token.kind))
+        return self.expression()
+
+    def is_named_instance(self) -> bool:
+        """Does a colon follow, perhaps after a list in parentheses?"""
+        index, parentheses = self.index, 0
+        while self.tokens[index].kind != "end":
+            parentheses += {"(": 1, ")": -1}.get(self.tokens[index].kind, 0)
+            index += self.tokens[self.index].kind == "("
+            if parentheses == 0:
+                break
+        return self.tokens[index].kind == ":"
 
     def object_declaration(self, trusted: bool) -> list[syntax.Declaration]:
         kind = self.advance()
         name = self.dotted(f"of the {kind.kind}")
+        indices: tuple[Binder, ...] = ()
         if self.at("("):
-            if not self.names_only_after_parameters():
-                self.fail(f"parameterized {kind.kind}s are not supported", code="Q0104")
-            self.skip_parentheses()
+            if self.names_only_after_parameters():
+                self.skip_parentheses()
+            else:
+                indices = self.formals()
         if self.accept("="):
             if self.at("{"):
                 body = self.body()
                 if self.accept("with"):
                     self.skip_names()
-                return [syntax.ObjectDeclaration(self.since(kind.span), name, body, trusted)]
+                return [syntax.ObjectDeclaration(self.since(kind.span), name, body, trusted, indices)]
             if kind.kind == "object":
                 self.fail("expected the body of the object")
             self.skip_names()
@@ -332,11 +406,13 @@ class IvyParser(StatementParser):
         return len(following) == 2 and following[0].kind == "=" and following[1].kind != "{"
 
     def group(self) -> list[syntax.Declaration]:
-        start = self.advance().span
+        start = self.advance()
         if not self.at("{"):
             self.skip_names()
             return []
-        return [syntax.ObjectDeclaration(self.since(start), None, self.body())]
+        body = self.body()
+        implements = start.text == "implementation"
+        return [syntax.ObjectDeclaration(self.since(start.span), None, body, implementation=implements)]
 
     def skip_names(self) -> None:
         while True:
@@ -354,19 +430,19 @@ class IvyParser(StatementParser):
     def include(self) -> list[syntax.Declaration]:
         start = self.advance().span
         name = self.expect("name", "of a file")
+        span = start.to(name.span)
         if name.text in SCHEMATA:
             message = f"the schemata of `{name.text}` are not used: proofs do without them"
-            self.sink.warning("Q0104", message, start.to(name.span))
+            self.sink.warning("Q0104", message, span)
+            return list(_standard_modules(_SCHEMATA, span))
+        if name.text in UNUSED:
+            self.sink.warning("Q0104", f"the modules of `{name.text}` are not built in, so they cannot be used", span)
             return []
         if name.text != "order":
-            self.sink.error(
-                "Q0104",
-                f"the include file `{name.text}` is not supported",
-                start.to(name.span),
-                fix="only `order` is built in",
-            )
+            fix = "only `order` is built in"
+            self.sink.error("Q0104", f"the include file `{name.text}` is not supported", span, fix=fix)
             return []
-        return list(_order_modules(start.to(name.span)))
+        return list(_standard_modules(_ORDER, span))
 
     # -- formulas --------------------------------------------------------------------------------------------------
 
@@ -433,8 +509,19 @@ class IvyParser(StatementParser):
         span = self.since(start)
         self.accept("=")
         body = self.block()
+        if word == "before" and self.version < (1, 7):
+            body = syntax.required(body)
         kind: syntax.MonitorKind = "before" if word == "before" else "after" if word == "after" else "implement"
         return syntax.Monitor(span, kind, name, parameters, results, body)
+
+    def mixin(self) -> syntax.Mixin:
+        start = self.advance().span
+        mixer = self.dotted("of an action")
+        if not self.at("before", "after"):
+            self.fail("expected `before` or `after`")
+        kind: syntax.MonitorKind = "before" if self.advance().kind == "before" else "after"
+        name = self.dotted("of an action")
+        return syntax.Mixin(self.since(start), kind, mixer, name)
 
     def boundary(self, word: str) -> list[syntax.Declaration]:
         self.advance()
@@ -475,15 +562,41 @@ module totally_ordered_with_zero(t) = {
     instantiate totally_ordered(t)
     property [least] 0 <= X:t
 }
+module unbounded_sequence = {
+    type this
+    alias t = this
+    relation succ(X:t, Y:t)
+    axiom [transitivity] (T:t < U & U < V) -> (T < V)
+    axiom [antisymmetry] ~(T:t < U & U < T)
+    axiom [totality] T:t < U | T = U | U < T
+    axiom [least] 0 <= X:t
+    axiom [neighbours] succ(X, Z) -> (X < Z & ~(X < Y & Y < Z))
+    action next(x:t) returns (y:t)
+    action prev(x:t) returns (y:t)
+    after next { assert x < y & (x < Y -> y <= Y); assert succ(x, y) }
+    before prev { assert 0 < x }
+    after prev { assert y < x & (Y < x -> Y <= y); assert succ(y, x) }
+    import next
+    import prev
+}
 """
 
+_SCHEMATA = "module total_order_schemata(t) = { }"
 
-def _order_modules(span: Span) -> tuple[syntax.Declaration, ...]:
-    """The modules of Ivy's `order` that need no implementation; every position in them is the `include`."""
+_ASSUMED = {
+    "unbounded_sequence": "any total order with a least element, not only the natural numbers that implement it in Ivy"
+}
+"""What instances of these modules stand for: their specification is assumed, their implementation is left out."""
+
+
+def _standard_modules(text: str, span: Span) -> tuple[syntax.Declaration, ...]:
+    """The modules of a standard file, as far as they need no implementation; every position in them is the `include`."""
     sink = Sink()
-    tokens = tokenize(Source("order.ivy", _ORDER), LEXICON, sink)
+    tokens = tokenize(Source("order.ivy", text), LEXICON, sink)
     here = [Token(token.kind, token.text, span) for token in tokens]
-    return IvyParser(here, sink, (1, 7)).declarations(closing=False)
+    found = IvyParser(here, sink, (1, 7)).declarations(closing=False)
+    modules = [item for item in found if isinstance(item, syntax.ModuleDeclaration)]
+    return tuple(replace(module, assumed=_ASSUMED.get(module.name)) for module in modules)
 
 
 def parse(source: Source, sink: Sink) -> tuple[syntax.Declaration, ...]:
@@ -493,12 +606,11 @@ def parse(source: Source, sink: Sink) -> tuple[syntax.Declaration, ...]:
         fix = "start the file with `#lang ivy1.7`"
         sink.error("Q0105", "the file does not say which version of Ivy it is written in", Span(source, 0, 0), fix=fix)
         return ()
-    number = found.group(1).split(".")
-    if number not in ([["1", str(minor)] for minor in range(3, 9)]):
-        sink.error(
-            "Q0105", f"Ivy {found.group(1) or 'without a version'} is not supported", Span(source, *found.span(1))
-        )
+    number = re.fullmatch(r"1(?:\.([0-8]))?", found.group(1))
+    if number is None:
+        named = found.group(1) or "without a version"
+        sink.error("Q0105", f"Ivy {named} is not supported", Span(source, *found.span(1)))
         return ()
     quoted = source.text.rfind(">>>") > source.text.rfind("<<<")
     tokens = tokenize(source, LEXICON if quoted else LEXICON_WITHOUT_QUOTES, sink)
-    return IvyParser(tokens, sink, (1, int(number[1]))).declarations(closing=False)
+    return IvyParser(tokens, sink, (1, int(number.group(1) or 0))).declarations(closing=False)

@@ -6,12 +6,15 @@ that is used twice gives two separate trees.  Read `modules` for how names are l
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
 
 from quorate.lang.diagnostics import Sink
 from quorate.lang.elaborate import Failed, argument_count, references
 from quorate.lang.ivy import syntax
-from quorate.lang.ivy.modules import MAX_NESTING, Action, Expander, Part, Program, Scope
+from quorate.lang.ivy.modules import MAX_NESTING, Action, Expander, Index, Part, Program, Scope
+from quorate.lang.ivy.statements import OPERATOR
 from quorate.lang.reader import (
     Ascription,
     Binder,
@@ -20,7 +23,9 @@ from quorate.lang.reader import (
     Operation,
     Quantifier,
     Reference,
+    Shift,
 )
+from quorate.logic.transform import fresh_name
 from quorate.models.source import Span
 
 MAX_EXPANSIONS = 5_000
@@ -39,12 +44,16 @@ class Renamer:
         self.expansions = 0
         self.outer: Names = NONE
         """Local variables of the action that the macro being expanded is used in."""
+        self.index_terms: Mapping[str, Expression] = {}
+        """What the indices of the objects around are in the present declaration, if not what they are called."""
+        self.targets: list[tuple[Reference, Names]] = []
+        self.indexed_code: list[tuple[syntax.Block, tuple[Expression, ...]]] = []
 
     def program_items(self) -> None:
         """Rewrite everything; monitors come last, since they use the names of the actions they belong to."""
-        later: list[tuple[syntax.Monitor | syntax.Boundary, Scope, bool]] = []
+        later: list[tuple[syntax.Monitor | syntax.Mixin | syntax.Boundary, Scope, bool]] = []
         for declaration, scope, trusted in self.expander.items:
-            if isinstance(declaration, syntax.Monitor | syntax.Boundary):
+            if isinstance(declaration, syntax.Monitor | syntax.Mixin | syntax.Boundary):
                 later.append((declaration, scope, trusted))
                 continue
             try:
@@ -58,11 +67,16 @@ class Renamer:
                 continue
         for action in self.program.actions.values():
             self.check_order(action)
+        self.program.assigned.update(name for name in map(self.assigned_name, self.targets) if name is not None)
+        for block, indices in self.indexed_code:
+            self.check_independence(block, indices)
 
     def item(self, declaration: syntax.Declaration, scope: Scope, trusted: bool) -> None:
         program = self.program
         match declaration:
             case syntax.TypeDeclaration(span, name, elements):
+                if scope.indices:
+                    self.sink.error("Q0104", "types in parameterized objects are not supported", span)
                 renamed = self.declared_name(name, scope, span)
                 program.types.append(
                     syntax.TypeDeclaration(span, renamed, self.elements(elements, renamed, scope, span))
@@ -78,33 +92,46 @@ class Renamer:
                 renamed = self.declared_name(name, scope, span)
                 self.expander.declare(renamed, span)
                 sort_name = self.expander.sort(sort_name, scope, span)
-                symbol = syntax.SymbolDeclaration(span, renamed, self.binders(arguments, scope), sort_name)
-                program.symbols.append(symbol)
-                if value is not None:
-                    body = self.expression(value, scope, _names(arguments))
-                    program.definitions.append(
-                        syntax.DefinitionDeclaration(span, renamed, symbol.arguments, body, False)
-                    )
+                with self.variables(scope, declaration) as indices:
+                    binders = (*indices, *self.binders(arguments, scope))
+                    program.symbols.append(syntax.SymbolDeclaration(span, renamed, binders, sort_name))
+                    if value is not None:
+                        body = self.expression(value, scope, _names(arguments))
+                        program.definitions.append(syntax.DefinitionDeclaration(span, renamed, binders, body, False))
+            case syntax.FieldDeclaration(span, name, arguments, sort):
+                renamed = self.declared_name(name, scope, span)
+                self.expander.declare(renamed, span)
+                sort = self.sort(sort, scope, span)
+                program.symbols.append(syntax.SymbolDeclaration(span, renamed, self.binders(arguments, scope), sort))
+                program.fields.add(renamed)
             case syntax.DefinitionDeclaration(span, name, arguments, value, declares):
                 renamed = self.declared_name(name, scope, span) if declares else self.name(name, scope, span)
                 if declares:
                     self.expander.declare(renamed, span)
-                body = self.expression(value, scope, _names(arguments))
-                binders = self.binders(arguments, scope)
-                program.definitions.append(syntax.DefinitionDeclaration(span, renamed, binders, body, declares))
+                with self.variables(scope, declaration) as indices:
+                    body = self.expression(value, scope, _names(arguments))
+                    binders = (*indices, *self.binders(arguments, scope))
+                    program.definitions.append(syntax.DefinitionDeclaration(span, renamed, binders, body, declares))
             case syntax.FormulaDeclaration(span, kind, label, formula):
                 label = scope.prefix + label if label is not None else None
-                body = self.expression(formula, scope, NONE)
+                kind = "trusted" if trusted and kind == "property" else kind
+                with self.variables(scope, declaration):
+                    body = self.expression(formula, scope, NONE)
                 program.formulas.append(syntax.FormulaDeclaration(span, kind, label, body))
             case syntax.ActionDeclaration(span, name, parameters, results, code):
                 renamed = self.declared_name(name, scope, span)
                 self.expander.declare(renamed, span)
-                action = Action(renamed, self.binders(parameters, scope), self.binders(results, scope), span)
+                given = self.binders(parameters, scope)
+                outputs = self.binders(results, scope)
+                action = Action(renamed, (*self.formals(scope, given + outputs), *given), outputs, span)
                 program.actions.setdefault(renamed, action)
                 if code is not None:
                     action.body.append(self.part(action, None, None, code, scope, trusted))
             case syntax.Initialization(_, code):
-                program.initializations.append(self.block(code, scope, NONE))
+                with self.variables(scope, code) as indices:
+                    program.initializations.append(self.block(code, scope, NONE))
+                    if indices:
+                        self.indexed_code.append((program.initializations[-1], tuple(self.index_terms.values())))
             case _:
                 raise TypeError(f"unknown declaration {declaration!r}")
 
@@ -118,9 +145,66 @@ class Renamer:
             self.expander.declare(name, span)
         return renamed
 
+    # -- indices ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def variables(self, scope: Scope, declaration: syntax.Declaration | syntax.Block) -> Iterator[tuple[Binder, ...]]:
+        """Inside, the indices of the objects around are logical variables: what is said holds for each of them."""
+        taken = _strings(declaration) if scope.indices else set()
+        terms: dict[str, Expression] = {}
+        binders: list[Binder] = []
+        for index in scope.indices:
+            name, span = index.binder.name, index.binder.span
+            name = fresh_name(name[0].upper() + name[1:], taken.__contains__)
+            taken.add(name)
+            sort = self.index_sort(index)
+            variable = Reference(span, name)
+            terms[index.name] = variable if sort is None else Ascription(span, variable, sort)
+            binders.append(Binder(name, sort, span))
+        saved, self.index_terms = self.index_terms, terms
+        try:
+            yield tuple(binders)
+        finally:
+            self.index_terms = saved
+
+    def formals(self, scope: Scope, others: tuple[Binder, ...]) -> tuple[Binder, ...]:
+        """The indices as the first parameters of an action."""
+        taken = {binder.name for binder in others}
+        found: list[Binder] = []
+        for index in scope.indices:
+            name = index.binder.name
+            name = fresh_name(name[0].lower() + name[1:], taken.__contains__)
+            taken.add(name)
+            found.append(Binder(name, self.index_sort(index), index.binder.span))
+        return tuple(found)
+
+    def index_sort(self, index: Index) -> str | None:
+        return self.expander.sort(index.binder.sort, index.scope, index.binder.span)
+
+    def check_independence(self, block: syntax.Block, indices: tuple[Expression, ...]) -> None:
+        """Code that initializes one object for each index runs in any order, so each must keep to its own state."""
+        for statement in block.statements:
+            if isinstance(statement, syntax.Block):
+                self.check_independence(statement, indices)
+                continue
+            expressions: list[Expression] = []
+            match statement:
+                case syntax.Assignment(_, targets, value):
+                    expressions = [*targets, *([] if value is None else [value])]
+                case syntax.Condition(_, _, _, formula):
+                    expressions = [formula]
+                case _:
+                    message = "only assignments and assumptions are supported in the initialization of several objects"
+                    self.sink.error("Q0104", message, statement.span)
+            for reference in references(*expressions):
+                own = (reference.arguments or ())[: len(indices)] == indices
+                if reference.name in self.program.actions or (reference.name in self.program.assigned and not own):
+                    message = f"`{reference.name}` in the initialization of several objects is not supported"
+                    self.sink.error("Q0104", message, reference.span)
+
     # -- actions ---------------------------------------------------------------------------------------------------
 
-    def attach(self, declaration: syntax.Monitor | syntax.Boundary, scope: Scope, trusted: bool) -> None:
+    def attach(self, declaration: syntax.Monitor | syntax.Mixin | syntax.Boundary, scope: Scope, trusted: bool) -> None:
         """Give an action its monitors, its implementation, or its place at the boundary of the program."""
         name = self.name(declaration.name, scope, declaration.span)
         action = self.program.actions.get(name)
@@ -133,16 +217,43 @@ class Renamer:
             elif name not in self.program.exports:
                 self.program.exports.append(name)
             return
+        if isinstance(declaration, syntax.Mixin):
+            self.mix(declaration, action, scope)
+            return
         if declaration.kind == "implement" and action.body:
             self.sink.error("Q0205", f"the action `{name}` already has a body", declaration.span)
             return
-        for given, wanted in ((declaration.parameters, action.parameters), (declaration.results, action.results)):
-            if given is not None and len(given) != len(wanted):
+        count = len(scope.indices)
+        if [binder.sort for binder in action.parameters[:count]] != [self.index_sort(index) for index in scope.indices]:
+            message = f"the first parameters of `{name}` do not match the parameters of the object"
+            self.sink.error("Q0104", message, declaration.span)
+            return
+        inputs = action.parameters[count:]
+        for given, wanted in ((declaration.parameters, inputs), (declaration.results, action.results)):
+            if given is not None and len(given) > len(wanted):
                 message = f"`{name}` has {len(wanted)} of these, {len(given)} given"
                 self.sink.error("Q0202", message, declaration.span)
                 return
         part = self.part(action, declaration.parameters, declaration.results, declaration.body, scope, trusted)
         {"before": action.before, "after": action.after, "implement": action.body}[declaration.kind].append(part)
+
+    def mix(self, declaration: syntax.Mixin, action: Action, scope: Scope) -> None:
+        """Make the code of one action run before or after another; it is no step of its own then."""
+        mixer = self.program.actions.get(self.name(declaration.mixer, scope, declaration.span))
+        if mixer is None or len(mixer.parts) != 1 or not mixer.body:
+            message = f"`{declaration.mixer}` is not an action with a body and nothing else"
+            self.sink.error("Q0224", message, declaration.span)
+            return
+        if len(mixer.parameters) != len(action.parameters) or len(mixer.results) != len(action.results):
+            message = f"`{declaration.mixer}` and `{declaration.name}` differ in their parameters"
+            self.sink.error("Q0202", message, declaration.span)
+            return
+        self.program.imports.add(mixer.name)
+        (code,) = mixer.body
+        if declaration.kind == "before":
+            action.before.append(replace(code, body=syntax.required(code.body)))
+        else:
+            action.after.append(code)
 
     def part(
         self,
@@ -153,8 +264,11 @@ class Renamer:
         scope: Scope,
         trusted: bool,
     ) -> Part:
-        inputs = tuple(binder.name for binder in (action.parameters if parameters is None else parameters))
-        outputs = tuple(binder.name for binder in (action.results if results is None else results))
+        """The code, with the names it gives to parameters and results; those it does not name keep theirs."""
+        own = tuple(index.name for index in scope.indices)
+        given, named = parameters or (), results or ()
+        inputs = own + tuple(binder.name for binder in (*given, *action.parameters[len(own) + len(given) :]))
+        outputs = tuple(binder.name for binder in (*named, *action.results[len(named) :]))
         return Part(inputs, outputs, self.block(body, scope, frozenset(inputs + outputs)), trusted)
 
     def check_order(self, action: Action) -> None:
@@ -200,6 +314,8 @@ class Renamer:
                 return Conditional(span, *self.expressions((condition, then, otherwise), scope, locals))
             case Ascription(span, body, sort):
                 return Ascription(span, self.expression(body, scope, locals), self.sort(sort, scope, span))
+            case Shift(span, by, body):
+                return Shift(span, by, self.expression(body, scope, locals))
         return replace(expression)
 
     def expressions(self, expressions: tuple[Expression, ...], scope: Scope, locals: Names) -> tuple[Expression, ...]:
@@ -211,7 +327,9 @@ class Renamer:
         head, dot, _ = name.partition(".")
         if not dot and (head in locals or head[0].isupper()):
             return Reference(span, name, 0, arguments)
-        found = self.expander.resolve(name, scope)
+        if dot and (head in locals or head[0].isupper()):
+            return Reference(span, name, 0, arguments)
+        found, indices = self.expander.locate(name, scope)
         if not isinstance(found, str):
             if arguments is not None or dot:
                 self.sink.error("Q0101", f"`{head}` stands for an expression here, but a name is needed", span)
@@ -221,20 +339,26 @@ class Renamer:
                 return self.expression(actual, where, NONE)
             self.check_capture(actual, locals, span)
             return self.expression(actual, self.expander.root, self.outer)
-        if dot and found not in self.expander.declared and self.is_value(name, scope, locals):
-            self.sink.error("Q0104", f"the dot in `{name}` applies a function to a value, which is not supported", span)
-            raise Failed
+        if found.startswith(OPERATOR) and arguments is not None:
+            return Operation(span, found.removeprefix(OPERATOR), arguments)
         if found in self.outer and self.is_parameter(head, scope):
             self.check_capture(Reference(span, found), locals, span)
-        return Reference(span, found, 0, arguments)
+        if indices:
+            own = tuple(self.index_term(index.name, span) for index in indices)
+            arguments = own + (arguments or ())
+        return self.index_term(found, span) if arguments is None else Reference(span, found, 0, arguments)
 
-    def is_value(self, name: str, scope: Scope, locals: Names) -> bool:
-        """Does a dotted name start with a variable or a symbol, rather than an object?"""
-        head = name.partition(".")[0]
-        if head in locals or head[0].isupper():
-            return True
-        stem = self.expander.resolve(name.rpartition(".")[0], scope)
-        return not isinstance(stem, str) or stem in self.expander.declared
+    def index_term(self, name: str, span: Span) -> Expression:
+        """A reference, or what stands for it if it is to an index; a member may follow its name."""
+        head, dot, rest = name.partition(".")
+        term = self.index_terms.get(head)
+        if term is None:
+            return Reference(span, name)
+        if not dot:
+            return term
+        variable = term.body if isinstance(term, Ascription) else term
+        assert isinstance(variable, Reference)
+        return Reference(span, f"{variable.name}.{rest}")
 
     def is_parameter(self, name: str, scope: Scope) -> bool:
         return any(name in place.parameters for place in scope.chain())
@@ -303,10 +427,25 @@ class Renamer:
                 "Q0214", f"`{target.name}` stands for an expression here, so it cannot be assigned", target.span
             )
             raise Failed
-        local = target.name in locals or (made.name in self.outer and self.is_parameter(target.name, scope))
-        if not local:
-            self.program.assigned.add(made.name)
+        if not (made.name in self.outer and self.is_parameter(target.name, scope)):
+            self.targets.append((made, locals))
         return made
+
+    def assigned_name(self, target: tuple[Reference, Names]) -> str | None:
+        """The symbol that an assignment changes, None if that is a local variable; fields change what they belong to."""
+        (reference, locals), name = target, target[0].name
+        while name in self.program.fields:
+            match reference.arguments:
+                case (Reference() as reference, *_):
+                    name = reference.name
+                case _:
+                    return None
+        head, _, _ = name.partition(".")
+        if head in locals or "#" in head:
+            return None
+        while name not in self.expander.declared and "." in name:
+            name = name.rpartition(".")[0]
+        return name
 
     def macro(self, use: syntax.MacroUse, scope: Scope, locals: Names) -> syntax.Statement:
         found = self.expander.resolve(use.name, scope)
@@ -326,7 +465,8 @@ class Renamer:
             raise Failed
         arguments = self.expressions(use.arguments, scope, locals)
         actuals = {name: (value, None) for name, value in zip(declaration.parameters, arguments, strict=True)}
-        inner = Scope(origin.prefix, origin.declared, scope, origin, dict(actuals), scope.nesting + 1)
+        nesting = scope.nesting + 1
+        inner = Scope(origin.prefix, origin.declared, scope, origin, dict(actuals), nesting, origin.indices)
         saved, self.outer = self.outer, self.outer | locals
         try:
             return self.block(declaration.body, inner, NONE)
@@ -336,6 +476,23 @@ class Renamer:
 
 def _names(binders: tuple[Binder, ...]) -> Names:
     return frozenset(binder.name for binder in binders)
+
+
+def _strings(node: object) -> set[str]:
+    """All words in a piece of the surface tree."""
+    found: set[str] = set()
+    stack = [node]
+    while stack:
+        match stack.pop():
+            case str(word):
+                found.add(word)
+            case tuple(items):
+                stack.extend(items)
+            case Span():
+                pass
+            case item if is_dataclass(item):
+                stack.extend(getattr(item, field.name) for field in fields(item))
+    return found
 
 
 def mentioned(expression: Expression) -> set[str]:

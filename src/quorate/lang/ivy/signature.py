@@ -1,21 +1,35 @@
 """Sorts, symbols and definitions of a flat Ivy program, and the elaborator that knows them.
 
 A symbol is mutable if any code assigns it.  `<`, `+` and numerals exist at every sort: at an uninterpreted sort `t`
-they are rigid symbols named `t.<`, `t.+` and `t.0`.  Read `actions` for what the code does to the symbols.
+they are rigid symbols named `t.<`, `t.+` and `t.0`.  Up to version 1.5 so are `<=`, `>` and `>=`, named `t.le`, `t.gt`
+and `t.ge`.  A struct is an uninterpreted sort with a rigid function for each field.  Read `actions` for what the code
+does to the symbols.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import COMPARISONS, Elaborator, Failed, Kind, Scope, argument_count, duplicate, normal
+from quorate.lang.elaborate import (
+    ARITHMETIC,
+    COMPARISONS,
+    Elaborator,
+    Failed,
+    Hole,
+    Kind,
+    Scope,
+    argument_count,
+    duplicate,
+    normal,
+    resolve,
+)
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.modules import Program
 from quorate.lang.ivy.renaming import mentioned
-from quorate.lang.reader import Binder, Expression, Operation, Reference
+from quorate.lang.ivy.statements import OWN_COMPARISONS
+from quorate.lang.reader import Binder, Expression, Operation, Reference, Shift
 from quorate.logic.terms import (
     BOOL,
     INT,
@@ -37,6 +51,9 @@ from quorate.models.source import Span
 
 MAX_ELEMENTS = 64
 
+OWN_NAMES = tuple(f".{word}" for word in OWN_COMPARISONS.values())
+"""How the names of comparisons end that are symbols of their own; such a name can be declared, other operators' cannot."""
+
 
 def is_variable(name: str) -> bool:
     """Names that start with an upper-case letter are logical variables."""
@@ -48,10 +65,24 @@ def variable_name(name: str) -> str:
     return name if name[0].isupper() else name[0].upper() + name[1:] if name[0].isalpha() else "X" + name
 
 
+def member(names: Container[str], sort: Sort, name: str) -> str | None:
+    """What `x.name` applies to an x of this sort: something declared under the sort, or next to it."""
+    beside = sort.name.rpartition(".")
+    candidates = f"{sort.name}.{name}", f"{beside[0]}{beside[1]}{name}"
+    return next((candidate for candidate in candidates if candidate in names), None)
+
+
+_SPELLED = {word: operator for operator, word in OWN_COMPARISONS.items()}
+
+
 class IvyElaborator(Elaborator):
-    """Adds the order and the numerals of every sort to the shared elaborator."""
+    """Adds the order and the numerals of every sort to the shared elaborator, and fields of values, `x.f`."""
 
     actions: frozenset[str] = frozenset()
+
+    def __init__(self, scope: Scope, sink: Sink, implicit: Callable[[str], bool]) -> None:
+        super().__init__(scope, sink, implicit)
+        self.opened: dict[int, Expression] = {}
 
     def closed(self, expression: Expression, kind: Kind) -> Term:
         """A term in which every variable is bound.  Raises `Failed`."""
@@ -62,13 +93,61 @@ class IvyElaborator(Elaborator):
             raise Failed
         return term
 
+    def infer(self, expression: Expression) -> Kind:
+        if isinstance(expression, Shift):
+            return self.error("Q0104", "`old` is only supported in the code of actions", expression.span)
+        return super().infer(expression)
+
     def infer_reference(self, expression: Reference) -> Kind:
         name = expression.name
         if name in self.actions and name not in self.scope.symbols and self.lookup(name) is None:
             return self.error("Q0104", f"`{name}` is an action; calls in formulas are not supported", expression.span)
+        if "." in name and name not in self.scope.symbols and self.lookup(name) is None:
+            opened = self.fields(expression)
+            if opened is not None:
+                self.opened[id(expression)] = opened
+                return self.infer(opened)
+            if self.failed:
+                return Hole()
         return super().infer_reference(expression)
 
+    def fields(self, expression: Reference) -> Expression | None:
+        """`x.f.g(a)` as `g(f(x), a)`, where the sorts of x and f(x) say which f and g are meant; None if x is unknown."""
+        parts, span = expression.name.split("."), expression.span
+        heads = [".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
+        head = next((h for h in heads if h in self.scope.symbols or self.lookup(h) or self.implicit(h)), None)
+        if head is None:
+            return None
+        symbol = None if self.lookup(head) else self.scope.symbols.get(head)
+        count = 0 if symbol is None else len(symbol.arguments)
+        rest = expression.arguments or ()
+        made = Reference(span, head, 0, rest[:count] or None)
+        rest = rest[count:]
+        sort = resolve(self.infer(made)) if symbol is None else symbol.sort
+        for name in parts[head.count(".") + 1 :]:
+            if isinstance(sort, Hole):
+                self.error("Q0204", f"cannot tell the sort of `{made.name}`", span, fix=f"write `{made.name}:SORT`")
+                return None
+            found = member(self.scope.symbols, sort, name)
+            if found is None:
+                return None
+            symbol = self.scope.symbols[found]
+            count, sort = max(len(symbol.arguments) - 1, 0), symbol.sort
+            made = Reference(span, found, 0, (made, *rest[:count]))
+            rest = rest[count:]
+        return Reference(span, made.name, 0, (made.arguments or ()) + rest) if rest else made
+
+    def build_reference(self, expression: Reference, name: str, primes: int, arguments: tuple[Expression, ...]) -> Term:
+        opened = self.opened.get(id(expression))
+        return super().build_reference(expression, name, primes, arguments) if opened is None else self.build(opened)
+
     def build_operation(self, expression: Operation, operator: str, operands: tuple[Expression, ...]) -> Term:
+        if operator in _SPELLED:
+            left, right = (self.build(operand) for operand in operands)
+            own = None if left.sort is INT else self.scope.operator(operator, left.sort, expression.span)
+            if own is not None:
+                return own(left, right)
+            return self.build_operation(expression, _SPELLED[operator], operands)
         if operator not in COMPARISONS:
             return super().build_operation(expression, operator, operands)
         left, right = (self.build(operand) for operand in operands)
@@ -78,6 +157,13 @@ class IvyElaborator(Elaborator):
         if operator in (">", ">="):
             left, right = right, left
         return less(left, right) if operator in "<>" else disj(less(left, right), equal(left, right))
+
+
+_MODULAR: dict[str, tuple[str, Callable[[int, int], int]]] = {
+    "+": ("sums", int.__add__),
+    "-": ("differences", int.__sub__),
+    "*": ("products", int.__mul__),
+}
 
 
 class Signature:
@@ -93,9 +179,13 @@ class Signature:
         self.reserved: set[str] = set()
         """Names of symbols that no text can mention but that the model has."""
         self.ordered: set[Sort] = set()
+        self.modular: set[Sort] = set()
+        """Ranges of numbers on which arithmetic wraps around."""
         self.derived: list[Derived] = []
         self.definitions: dict[Symbol, Lambda] = {}
         self.reads: dict[Symbol, frozenset[Symbol]] = {}
+        self.fields: dict[Sort, list[Symbol]] = {}
+        """The fields of each struct."""
         self.declare_sorts()
         self.defined = {definition.name: mentioned(definition.value) for definition in program.definitions}
         for declaration in program.symbols:
@@ -138,9 +228,10 @@ class Signature:
             return self.enumerated(name, target, span)
         if target == "int":
             return INT
-        vector = re.fullmatch(r"bv\[([0-9]{1,3})\]", target)
-        if vector is not None and 0 < int(vector.group(1)) <= 4:
-            return self.enumerated(name, syntax.Range(0, 2 ** int(vector.group(1)) - 1), span)
+        if item.width is not None:
+            sort = self.enumerated(name, syntax.Range(0, 2**item.width - 1), span)
+            self.modular.add(sort)
+            return sort
         note = {"nat": "the natural numbers are not a sort of their own here; an abstract ordered sort often does"}
         self.sink.error(
             "Q0104", f"the interpretation of `{name}` as `{target}` is not supported", span, fix=note.get(target)
@@ -165,7 +256,7 @@ class Signature:
         """The sort of this name.  Raises `Failed`."""
         sort = self.scope.sorts.get(name) if name is not None else None
         if sort is None:
-            if name is None:
+            if name is None or name == syntax.UNSORTED:
                 self.sink.error("Q0204", f"the sort of {what} is not given", span)
             else:
                 self.sink.error("Q0206", f"unknown sort `{name}`", span)
@@ -188,6 +279,8 @@ class Signature:
         self.variables[symbol] = tuple(fresh_variables(named, ()))
         self.scope.symbols[name] = symbol
         self.symbols.append(symbol)
+        if name in self.program.fields:
+            self.fields.setdefault(symbol.arguments[0], []).append(symbol)
         return symbol
 
     def is_mutable(self, name: str) -> bool:
@@ -204,10 +297,19 @@ class Signature:
         return False
 
     def operator(self, operator: str, sort: Sort, span: Span) -> Symbol | None:
-        if sort is BOOL or (operator != "<" and sort.elements):
+        numbers = bool(sort.elements) and all(item.startswith(f"{sort.name}.") for item in sort.elements)
+        if sort is BOOL or (operator != "<" and sort.elements and (operator not in ARITHMETIC or not numbers)):
+            return None
+        if operator in ARITHMETIC and sort in self.ordered - self.modular:
             return None
         name = f"{sort.name}.{operator}"
-        symbol = Symbol(name, (sort, sort), BOOL if operator == "<" else sort)
+        relation = operator == "<" or operator in OWN_COMPARISONS.values()
+        if name in self.scope.symbols:
+            self.sink.error(
+                "Q0104", f"`{operator}` at the sort `{sort}` next to a symbol `{name}` is not supported", span
+            )
+            raise Failed
+        symbol = Symbol(name, (sort, sort), BOOL if relation else sort)
         self.builtin[name] = symbol
         self.variables[symbol] = (Var("X", sort), Var("Y", sort))
         return symbol
@@ -222,19 +324,22 @@ class Signature:
             self.variables[symbol] = ()
         return symbol
 
-    def order_axioms(self, used: Container[Symbol]) -> list[tuple[str, Term]]:
-        """What `<` is on the ranges of numbers for which it is used."""
+    def number_axioms(self, used: Container[Symbol]) -> list[tuple[str, Term]]:
+        """What `<` and the arithmetic operators are on the ranges of numbers for which they are used."""
         axioms = []
         for sort in sorted(self.ordered, key=lambda sort: sort.name):
+            numbers = [Symbol(element, (), sort)() for element in sort.elements]
+            pairs = [(i, j) for i in range(len(numbers)) for j in range(len(numbers))]
             less = Symbol(f"{sort.name}.<", (sort, sort), BOOL)
             if less in used:
-                numbers = [Symbol(element, (), sort)() for element in sort.elements]
-                facts = [
-                    less(low, high) if i < j else neg(less(low, high))
-                    for i, low in enumerate(numbers)
-                    for j, high in enumerate(numbers)
-                ]
+                facts = [less(numbers[i], numbers[j]) if i < j else neg(less(numbers[i], numbers[j])) for i, j in pairs]
                 axioms.append((f"{sort.name}.order", conj(*facts)))
+            for operator, (word, compute) in _MODULAR.items():
+                symbol = Symbol(f"{sort.name}.{operator}", (sort, sort), sort)
+                if symbol in used:
+                    results = [numbers[compute(i, j) % len(numbers)] for i, j in pairs]
+                    facts = [equal(symbol(numbers[i], numbers[j]), k) for (i, j), k in zip(pairs, results, strict=True)]
+                    axioms.append((f"{sort.name}.{word}", conj(*facts)))
         return axioms
 
     def elaborator(self, locals: dict[str, Symbol] | None = None) -> IvyElaborator:

@@ -15,9 +15,11 @@ from quorate.lang.reader import (
     Conditional,
     Expression,
     Literal,
+    Operation,
     Operators,
     Parser,
     Reference,
+    Shift,
     Token,
 )
 from quorate.models.source import Span
@@ -30,6 +32,11 @@ _TIGHT = {
     "*": (70, 71),
 }
 ARROWS = ("->", "<->")
+OPERATOR = "operator "
+"""What the names of operators start with where they are used like names."""
+
+OWN_COMPARISONS = {"<=": "le", ">": "gt", ">=": "ge"}
+"""Up to version 1.5 these are symbols of their own at sorts without interpretation; later `<` determines them."""
 
 
 class StatementParser(Parser):
@@ -37,9 +44,13 @@ class StatementParser(Parser):
 
     def __init__(self, tokens: list[Token], sink: Sink, version: tuple[int, int]) -> None:
         super().__init__(tokens, sink)
+        self.version = version
+        self.operator_sorts: dict[str, str] = {}
+        """The only sort of each operator, in versions that do not have them at every sort."""
         recent = version >= (1, 7)
         arrows = dict.fromkeys(ARROWS, (20, 21) if recent else (20, 20))
-        self.operators = Operators(arrows | _TIGHT, {"~": 45}, {"~=": "!="})
+        spelling = {"~=": "!="} if version >= (1, 6) else {"~=": "!=", **OWN_COMPARISONS}
+        self.operators = Operators(arrows | _TIGHT, {"~": 45}, spelling)
         self.conditional_power = 55 if recent else 25
 
     # -- names -----------------------------------------------------------------------------------------------------
@@ -57,12 +68,19 @@ class StatementParser(Parser):
                 "Q0225", f"`{name}` starts with an upper-case letter, so it is a logical variable", span, fix=fix
             )
 
-    def dotted(self, purpose: str) -> str:
+    def dotted(self, purpose: str, colons: bool = True) -> str:
         parts = ["this" if self.accept("this") else self.expect("name", purpose).text]
-        while self.at(".") and self.peek().kind == "name":
+        while (self.at(".") and self.peek().kind == "name") or (colons and self.at_member_colon(parts[0])):
             self.advance()
             parts.append(self.advance().text)
         return ".".join(parts)
+
+    def at_member_colon(self, head: str) -> bool:
+        """The first versions write members with a colon, as in `s:step`; a variable's sort follows one too."""
+        if self.version >= (1, 3) or head[0].isupper() or not self.at(":") or self.peek().kind != "name":
+            return False
+        before = self.tokens[self.index - 1].span
+        return before.end == self.token.span.start and self.token.span.end == self.peek().span.start
 
     def dotted_sort(self) -> str:
         return self.dotted("of a sort")
@@ -123,6 +141,9 @@ class StatementParser(Parser):
         made = super().infix(left, operator, powers)
         if operator in ARROWS and self.at(*ARROWS):
             self.sink.warning("Q0227", f"`{operator}` and `{self.token.kind}` are chained", start.to(self.token.span))
+        if operator in self.operator_sorts and isinstance(made, Operation):
+            typed = Ascription(left.span, left, self.operator_sorts[operator])
+            return Operation(made.span, made.operator, (typed, *made.operands[1:]))
         return made
 
     def suffix(self, left: Expression, power: int) -> Expression | None:
@@ -146,7 +167,10 @@ class StatementParser(Parser):
             return self.reference()
         if self.at("number"):
             return self.ascribed(Literal(start, self.number()))
-        if self.at("old", "some", "native", "string"):
+        if self.accept("old"):
+            body = self.prefix()
+            return Shift(self.since(start), -1, body)
+        if self.at("some", "native", "string"):
             what = {"native": "quoted native code", "string": "quoted names"}.get(
                 self.token.kind, f"`{self.token.text}`"
             )
@@ -158,9 +182,13 @@ class StatementParser(Parser):
         if self.token.text in TEMPORAL and self.peek().kind in ("name", "(", "~", "forall", "exists"):
             self.fail(f"temporal operators (`{self.token.text}`) are not supported", code="Q0104")
         name = self.dotted("of a symbol")
-        arguments = self.arguments() if self.accept("(") else None
-        if self.at(".") and self.peek().kind == "name" and arguments is not None:
-            self.fail("members of parameterized objects and results are not supported", code="Q0104")
+        arguments: tuple[Expression, ...] | None = None
+        while self.at("(") or (self.at(".") and self.peek().kind == "name" and arguments is not None):
+            if self.accept("("):
+                arguments = (arguments or ()) + self.arguments()
+            else:
+                self.advance()
+                name += "." + self.dotted("of a member")
         made = Reference(self.since(start), name, 0, arguments)
         return self.ascribed(made) if name[0].isupper() and arguments is None else made
 
@@ -199,7 +227,7 @@ class StatementParser(Parser):
                 formula = self.expression()
                 span = self.since(start)
                 if self.at("proof"):
-                    self.fail("proofs of assertions are not supported", code="Q0104")
+                    self.skip_proof()
                 return syntax.Condition(span, kind, label, formula)
             case "if":
                 return self.if_statement()
@@ -225,6 +253,14 @@ class StatementParser(Parser):
             self.fail(f"{what} are not supported", code="Q0104")
         return self.simple_statement()
 
+    def skip_proof(self) -> None:
+        """Pass over the proof of an assertion, up to the end of the statement."""
+        message = "proof hints are not used: what they belong to has to be proved without them"
+        self.sink.warning("Q0104", message, self.advance().span)
+        braces = 0
+        while not self.at("end") and (braces or not self.at(";", "}")):
+            braces += {"{": 1, "}": -1}.get(self.advance().kind, 0)
+
     def local(self, binder: Binder) -> syntax.Local:
         self.lower_case(binder.name, binder.span)
         return syntax.Local(binder.span, binder.name, (), binder.sort, None)
@@ -240,10 +276,30 @@ class StatementParser(Parser):
             if not self.accept(":="):
                 return syntax.Invocation(target.span, target)
             targets = [target]
+            if self.version < (1, 2) and "." in target.name and not target.arguments:
+                return self.field_assignment(target)
         if self.accept("*"):
             return syntax.Assignment(self.since(start), tuple(targets), None)
         value = self.expression()
         return syntax.Assignment(self.since(start), tuple(targets), value)
+
+    def field_assignment(self, target: Reference) -> syntax.Statement:
+        """`x.f := y` of the first versions: y is all that x is related to by f, or nothing is, if y is `false`."""
+        owner, _, field = target.name.rpartition(".")
+        place, start = Reference(target.span, "Value"), self.token.span
+        value = self.expression()
+        match value:
+            case Reference(_, name) if name == "null":
+                related: Expression = Literal(start, False)
+            case Literal(_, False):
+                related = value
+            case Reference(_, name, _, None) if "." in name:
+                other, _, source = name.rpartition(".")
+                related = Reference(value.span, source, 0, (Reference(value.span, other), place))
+            case _:
+                related = Operation(value.span, "=", (place, value))
+        arguments = Reference(target.span, owner), place
+        return syntax.Assignment(self.since(target.span), (Reference(target.span, field, 0, arguments),), related)
 
     def target(self) -> Reference:
         if not self.at("name", "this"):
@@ -287,6 +343,9 @@ class StatementParser(Parser):
             self.deeper()
             nested = self.if_statement()
             return syntax.Block(nested.span, (nested,))
+        if not self.at("{"):
+            only = self.statement()
+            return syntax.Block(only.span, (only,))
         return self.block()
 
     def let_statement(self) -> syntax.Statement:

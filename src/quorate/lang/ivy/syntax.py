@@ -6,11 +6,15 @@ is read and `modules` for what becomes of the tree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from quorate.lang.reader import Binder, Expression, Reference
 from quorate.models.source import Span
+
+UNSORTED = "?"
+"""In place of a sort that the first versions of Ivy leave out."""
 
 MonitorKind = Literal["before", "after", "implement"]
 Direction = Literal["export", "import"]
@@ -89,6 +93,22 @@ class MacroUse(Statement):
     arguments: tuple[Expression, ...]
 
 
+def required(block: Block) -> Block:
+    """The block with `require` for `assert`: before 1.7 what is asserted before an action is up to its caller."""
+    made: list[Statement] = []
+    for statement in block.statements:
+        match statement:
+            case Condition(kind="assert"):
+                made.append(replace(statement, kind="require"))
+            case IfStatement(_, _, then, otherwise) | IfSome(_, _, _, then, otherwise):
+                made.append(replace(statement, then=required(then), otherwise=otherwise and required(otherwise)))
+            case Block():
+                made.append(required(statement))
+            case _:
+                made.append(statement)
+    return Block(block.span, tuple(made))
+
+
 @dataclass(frozen=True)
 class Declaration:
     """Base of the declarations."""
@@ -119,6 +139,17 @@ class Interpretation(Declaration):
     name: str
     target: str | tuple[str, ...] | Range
 
+    @property
+    def width(self) -> int | None:
+        """How many bits there are, if the target is a narrow bit vector."""
+        vector = re.fullmatch(r"bv\[([1-4])\]", self.target) if isinstance(self.target, str) else None
+        return None if vector is None else int(vector.group(1))
+
+    @property
+    def is_known(self) -> bool:
+        """Can the target be represented?"""
+        return not isinstance(self.target, str) or self.target == "int" or self.width is not None
+
 
 @dataclass(frozen=True)
 class SymbolDeclaration(Declaration):
@@ -128,6 +159,15 @@ class SymbolDeclaration(Declaration):
     arguments: tuple[Binder, ...]
     sort: str | None
     value: Expression | None = None
+
+
+@dataclass(frozen=True)
+class FieldDeclaration(Declaration):
+    """A field of a struct: a function whose first argument is the struct."""
+
+    name: str
+    arguments: tuple[Binder, ...]
+    sort: str
 
 
 @dataclass(frozen=True)
@@ -169,6 +209,15 @@ class Monitor(Declaration):
 
 
 @dataclass(frozen=True)
+class Mixin(Declaration):
+    """`mixin a before b`: the code of an action runs before or after another one."""
+
+    kind: MonitorKind
+    mixer: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Initialization(Declaration):
     """`after init {...}`."""
 
@@ -200,24 +249,30 @@ class MacroDeclaration(Declaration):
 
 @dataclass(frozen=True)
 class ModuleDeclaration(Declaration):
+    """`assumed` says what is taken for granted about its instances, if they stand for an implementation left out."""
+
     name: str
     parameters: tuple[str, ...]
     body: tuple[Declaration, ...]
+    assumed: str | None = None
 
 
 @dataclass(frozen=True)
 class Instantiation(Declaration):
-    """`instantiate m(...)`, or with a name under which the members are found."""
+    """`instantiate m(...)`, or with a name under which the members are found, one instance for each index."""
 
     name: str | None
     module: str
     arguments: tuple[Expression, ...]
+    indices: tuple[Binder, ...] = ()
 
 
 @dataclass(frozen=True)
 class ObjectDeclaration(Declaration):
-    """An object or isolate; without a name just a group of declarations (`specification {...}`)."""
+    """An object or isolate, one for each index; without a name just a group of declarations (`specification {...}`)."""
 
     name: str | None
     body: tuple[Declaration, ...]
     trusted: bool = False
+    indices: tuple[Binder, ...] = ()
+    implementation: bool = False

@@ -125,26 +125,38 @@ STARTS = frozenset(
 )
 
 CONTEXTUAL = frozenset(
-    ["safety", "template", "parameter", "constant", "common", "finite", "explicit", "process", "global"]
+    [
+        "safety",
+        "template",
+        "parameter",
+        "constant",
+        "common",
+        "finite",
+        "explicit",
+        "process",
+        "global",
+        "mixin",
+        "concept",
+        "destructor",
+    ]
 )
 
 SCHEMATA = ("deduction", "mc_schemata")
 """Standard files that hold nothing but schemata, which only tactics use."""
 
+UNUSED = ("collections",)
+"""Standard files that hold nothing but modules, so that including them says nothing by itself."""
+
 UNSUPPORTED = {
-    "destructor": "struct fields (`destructor`)",
     "constructor": "struct constructors (`constructor`)",
     "field": "struct fields (`field`)",
-    "struct": "structs (`struct`)",
     "variant": "variant types (`variant`)",
     "subclass": "subclasses (`subclass`)",
     "around": "`around` monitors",
-    "mixin": "`mixin` declarations",
     "temporal": "temporal properties (`temporal`)",
     "theorem": "theorem schemata (`theorem`)",
     "schema": "schemata (`schema`)",
     "tactic": "tactics (`tactic`)",
-    "concept": "concepts (`concept`)",
     "progress": "progress properties (`progress`)",
     "rely": "`rely` declarations",
     "mixord": "`mixord` declarations",

@@ -8,7 +8,7 @@ and read with their own convention: there a bare mutable symbol in a two-state b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import PurePath
@@ -28,6 +28,7 @@ from quorate.lang.elaborate import (
     TooLarge,
     argument_count,
     duplicate,
+    free_references,
     measure,
     measure_replaced,
     normal,
@@ -36,6 +37,7 @@ from quorate.lang.elaborate import (
 )
 from quorate.lang.expectations import expectations
 from quorate.lang.pyv.grammar import (
+    Automaton,
     Declaration,
     Definition,
     FormulaDeclaration,
@@ -46,7 +48,7 @@ from quorate.lang.pyv.grammar import (
 )
 from quorate.lang.pyv.transitions import to_transition
 from quorate.lang.reader import Binder, Expression, Reference, Shift
-from quorate.logic.terms import BOOL, INT, Sort, Symbol, Term, conj, implies
+from quorate.logic.terms import BOOL, INT, TRUE, Sort, Symbol, Term, conj, disj, implies
 from quorate.logic.transform import fresh_name, prime, symbols_of
 from quorate.models.relational import (
     Derived,
@@ -177,21 +179,21 @@ class _Reader:
 
     # -- definitions -----------------------------------------------------------------------------------------------
 
-    def bodies(self, name: str) -> list[Expression]:
-        """The expressions that a name stands for."""
+    def mentioned(self, name: str) -> Iterator[Reference]:
+        """References to what is declared in the expressions that a name stands for."""
         if name == "safety":
-            return [declaration.formula for declaration in self.safety()]
+            return free_references((), *(declaration.formula for declaration in self.safety()))
         declaration = self.definitions[name]
-        return [declaration.formula if isinstance(declaration, FormulaDeclaration) else declaration.body]
+        if isinstance(declaration, FormulaDeclaration):
+            return free_references((), declaration.formula)
+        return free_references([parameter.name for parameter in declaration.parameters], declaration.body)
 
     def safety(self) -> list[FormulaDeclaration]:
         return [d for d in self.declarations if isinstance(d, FormulaDeclaration) and d.kind == "safety"]
 
     def uses(self, name: str) -> list[Reference]:
         """Where the expressions that a name stands for use other definitions, last in the text first."""
-        found = (
-            item for item in references(*self.bodies(name)) if item.name in self.definitions or item.name == "safety"
-        )
+        found = (item for item in self.mentioned(name) if item.name in self.definitions or item.name == "safety")
         return sorted(found, key=lambda item: -item.span.start)
 
     def define(self) -> None:
@@ -290,6 +292,10 @@ class _Reader:
                         transitions.append(transition)
                 case Definition() if declaration.modifies is not None:
                     self.modified(declaration)
+                case Automaton(phases, span):
+                    formula = self.phases(phases)
+                    if formula is not TRUE:
+                        named["invariant"].append(Named(self.fresh("automaton", used), formula, span))
                 case TraceDeclaration():
                     traces.append(self.trace(declaration, f"trace_{len(traces) + 1}"))
         for item in self.implicit:
@@ -312,6 +318,11 @@ class _Reader:
             expectations=expectations(self.source, self.sink),
             source=self.source,
         )
+
+    def phases(self, phases: tuple[tuple[FormulaDeclaration, ...], ...]) -> Term:
+        """That all properties of some phase hold: the states that a right phase automaton allows."""
+        formulas = [[self.formula(declaration) or TRUE for declaration in phase] for phase in phases]
+        return normal(disj(*(conj(*phase) for phase in formulas))) if phases else TRUE
 
     def property_name(self, declaration: FormulaDeclaration, number: int, used: set[str]) -> str:
         """The label of a property, or its kind and number; each name is given once."""
@@ -355,13 +366,13 @@ class _Reader:
     def later(self, start: int, expression: Expression) -> bool:
         """Report symbols that are declared after the derived relation which the expression defines."""
         found = False
-        for item in references(expression):
+        for item in free_references((), expression):
             names = {item.name}
             stack = [item.name]
             while stack:
                 top = stack.pop()
                 if top in self.definitions or top == "safety":
-                    inner = {other.name for other in references(*self.bodies(top))} - names
+                    inner = {other.name for other in self.mentioned(top)} - names
                     names |= inner
                     stack += inner
             late = sorted(name for name in names if self.position.get(name, -1) > start)
@@ -527,7 +538,8 @@ def _is_old_dialect(source: Source, declarations: list[Declaration]) -> bool:
                         look(member)
 
     for declaration in declarations:
-        look(declaration)
+        if not (isinstance(declaration, Definition) and declaration.imperative):
+            look(declaration)
     return seen["old"] and not seen["new"]
 
 
@@ -537,7 +549,7 @@ def _from_old_dialect(declarations: list[Declaration]) -> list[Declaration]:
     two_state |= {d.label for d in declarations if isinstance(d, FormulaDeclaration) and d.label and _states(d) == 2}
     converted: list[Declaration] = []
     for declaration in declarations:
-        if isinstance(declaration, Definition) and declaration.states == 2:
+        if isinstance(declaration, Definition) and declaration.states == 2 and not declaration.imperative:
             body = _old_to_shift(declaration.body, two_state)
             declaration = replace(declaration, body=Shift(declaration.body.span, 1, body))
         elif isinstance(declaration, FormulaDeclaration) and declaration.states == 2:

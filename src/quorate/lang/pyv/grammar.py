@@ -10,21 +10,25 @@ import re
 from dataclasses import dataclass
 
 from quorate.lang.diagnostics import Sink
+from quorate.lang.elaborate import free_references
 from quorate.lang.reader import (
     Binder,
     Conditional,
     Expression,
     Let,
     Lexicon,
+    Literal,
     Operation,
     Operators,
     Parser,
+    Quantifier,
     Reference,
     Shift,
     SyntaxProblem,
     Token,
     tokenize,
 )
+from quorate.logic.transform import fresh_name
 from quorate.models.source import Source, Span
 
 KEYWORDS = frozenset(
@@ -74,7 +78,7 @@ KEYWORDS = frozenset(
 LEXICON = Lexicon(
     re.compile(
         r"(?P<skip>\s+|\#[^\n]*)|(?P<annotation>@[-A-Za-z_0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
-        r"|(?P<mark><->|->|!=|~=|<=|>=|[()\[\]{}.:,'&|!~=<>+\-*])"
+        r"|(?P<mark><->|->|!=|~=|<=|>=|:=|[()\[\]{}.:,;'&|!~=<>+\-*])"
     ),
     KEYWORDS,
 )
@@ -129,7 +133,8 @@ class FormulaDeclaration:
 class Definition:
     """A definition or a transition: a body with parameters; `modifies` is None if the body frames everything.
 
-    The span is that of the head, up to the parameters.
+    The span is that of the head, up to the parameters.  The body of an imperative one was made from statements and says
+    `new(e)` whatever the dialect of the file.
     """
 
     name: str
@@ -138,6 +143,15 @@ class Definition:
     body: Expression
     states: int
     transition: bool
+    span: Span
+    imperative: bool = False
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """A phase automaton: what holds in each of its phases."""
+
+    phases: tuple[tuple[FormulaDeclaration, ...], ...]
     span: Span
 
 
@@ -159,7 +173,7 @@ class TraceDeclaration:
     span: Span
 
 
-Declaration = SortDeclaration | SymbolDeclaration | FormulaDeclaration | Definition | TraceDeclaration
+Declaration = SortDeclaration | SymbolDeclaration | FormulaDeclaration | Definition | Automaton | TraceDeclaration
 
 STARTS = frozenset(
     [
@@ -179,6 +193,7 @@ STARTS = frozenset(
         "transition",
         "sat",
         "unsat",
+        "trace",
         "fbii",
     ]
 )
@@ -242,6 +257,7 @@ class PyvParser(Parser):
         return self.at(*STARTS) and (before.kind in ENDS or before.span.line < self.token.span.line)
 
     def declaration(self) -> Declaration | None:
+        self.sketch()
         start = self.token
         match start.kind:
             case "sort":
@@ -280,6 +296,8 @@ class PyvParser(Parser):
             case "sat" | "unsat":
                 self.advance()
                 return self.trace(start.kind == "sat", start.span)
+            case "trace":
+                return self.trace(True, start.span)
             case "fbii":
                 self.advance()
                 self.block()
@@ -290,13 +308,20 @@ class PyvParser(Parser):
             fix="a declaration starts with sort, mutable, immutable, axiom, init, transition, safety, ...",
         )
 
-    def automaton(self) -> list[FormulaDeclaration]:
-        """A phase automaton of older files: what it says globally is kept, what single phases know is left out."""
+    def sketch(self) -> None:
+        """Invariants of older files may be marked as a hint for inference; they are invariants all the same."""
+        if self.token.text == "sketch" and self.peek().kind == "invariant":
+            self.advance()
+
+    def automaton(self) -> list[Declaration]:
+        """A phase automaton of older files: what it says globally, and what holds in its phases."""
         start = self.advance().span
         self.expect("{")
-        kept: list[FormulaDeclaration] = []
-        everywhere = False
+        everywhere: list[FormulaDeclaration] = []
+        phases: list[list[FormulaDeclaration]] = []
+        properties = everywhere
         while not self.accept("}"):
+            self.sketch()
             item = self.token
             if self.accept("init"):
                 self.expect("name")
@@ -304,30 +329,36 @@ class PyvParser(Parser):
             elif self.accept("transition"):
                 self.phase_transition()
             elif self.accept("safety", "invariant"):
-                formula = self.formula(item.kind, item.span, 1)
-                if everywhere:
-                    kept.append(formula)
-                elif item.kind == "safety":
+                properties.append(self.formula(item.kind, item.span, 1))
+                if item.kind == "safety" and properties is not everywhere:
                     self.sink.error("Q0104", "a safety property of a single phase is not supported", item.span)
-            elif item.text in ("global", "phase"):
-                everywhere = self.advance().text == "global"
-                if not everywhere:
-                    self.expect("name", "of the phase")
+            elif item.text == "global":
+                self.advance()
+                properties = everywhere
+            elif item.text == "phase":
+                self.advance()
+                self.expect("name", "of the phase")
+                properties = []
+                phases.append(properties)
             else:
                 self.fail("expected a phase, a transition or a property")
-        message = "of this phase automaton, only what it says globally is used"
-        self.sink.warning("Q0104", message, start, fix="state what each phase knows as invariants")
-        return kept
+        message = "the transitions of this phase automaton are not used: it states that one of its phases always holds"
+        self.sink.warning("Q0104", message, start)
+        return [*everywhere, Automaton(tuple(map(tuple, phases)), start)]
 
     def phase_transition(self) -> None:
-        """`NAME -> self` or `NAME -> phase NAME`, perhaps with an assumption."""
+        """`NAME -> self` or `NAME -> phase NAME`, perhaps with an assumption, in the oldest files before the arrow."""
         self.expect("name", "of a transition")
+        self.phase_assumption(OPERATORS.binary["->"][0] + 1)
         self.expect("->")
         if self.expect("name", "`self` or `phase`").text == "phase":
             self.expect("name", "of the phase")
+        self.phase_assumption()
+
+    def phase_assumption(self, power: int = 0) -> None:
         if self.token.text == "assume":
             self.advance()
-            self.expression()
+            self.expression(power)
 
     def annotations(self) -> None:
         while self.accept("annotation"):
@@ -388,6 +419,9 @@ class PyvParser(Parser):
             self.expect(")", "after the parameters")
         span = self.since(start)
         modifies = None
+        if self.at("{") and states == 2:
+            modifies, body = self.statements({parameter.name for parameter in parameters})
+            return Definition(name.text, tuple(parameters), modifies, body, states, transition, span, True)
         if self.at("modifies") and states == 2:
             self.advance()
             modifies = tuple(self.separated(self.symbol_reference))
@@ -395,6 +429,43 @@ class PyvParser(Parser):
             self.expect("=", "or `modifies` before the body" if states == 2 else "before the body")
         body = self.expression()
         return Definition(name.text, tuple(parameters), modifies, body, states, transition, span)
+
+    def statements(self, parameters: set[str]) -> tuple[tuple[tuple[str, Span], ...], Expression]:
+        """An imperative body of older files: what it modifies, and a formula; all that it reads are values before."""
+        start = self.advance().span
+        modified: dict[str, Span] = {}
+        parts: list[Expression] = []
+        while not self.accept("}"):
+            target = self.expect("name", "of a symbol, or `assume`")
+            if target.text == "assume":
+                parts.append(self.expression())
+            else:
+                if target.text in modified:
+                    self.sink.error("Q0104", f"assigning to `{target.text}` twice is not supported", target.span)
+                modified[target.text] = target.span
+                parts.append(self.assignment(target, parameters))
+            self.expect(";", "after the statement")
+        body = Operation(self.since(start), "&", tuple(parts)) if parts else Literal(self.since(start), True)
+        return tuple(modified.items()), body
+
+    def assignment(self, target: Token, parameters: set[str]) -> Expression:
+        """`r(a, b) := e` as `forall X, Y. new(r(X, Y)) = (if X = a & Y = b then e else r(X, Y))`."""
+        places = self.arguments() if self.accept("(") else None
+        self.expect(":=", "to assign a value")
+        value = self.expression()
+        span = self.since(target.span)
+        for item in free_references(parameters, *(places or ()), value):
+            if item.name.isupper() and item.arguments is None:
+                self.sink.error("Q0104", "assigning for all values of a variable is not supported", item.span)
+        if not places:
+            return Operation(span, "=", (Shift(span, 1, Reference(span, target.text)), value))
+        names = {token.text for token in self.tokens}
+        binders = [Binder(fresh_name(f"X{i}", names.__contains__), None, span) for i in range(len(places))]
+        variables = [Reference(span, binder.name) for binder in binders]
+        before = Reference(span, target.text, arguments=tuple(variables))
+        tests = [Operation(span, "=", pair) for pair in zip(variables, places, strict=True)]
+        chosen = Conditional(span, Operation(span, "&", tuple(tests)), value, before)
+        return Quantifier(span, True, tuple(binders), Operation(span, "=", (Shift(span, 1, before), chosen)))
 
     def trace(self, satisfiable: bool, start: Span) -> TraceDeclaration:
         self.expect("trace")

@@ -21,10 +21,12 @@ from quorate.logic.terms import (
     Iff,
     Implies,
     Not,
+    Or,
     Symbol,
     Term,
     Var,
     conj,
+    disj,
     equal,
     forall,
     implies,
@@ -216,6 +218,16 @@ def _generalise(application: Apply, value: Term, variables: tuple[Var, ...], con
     return [(symbol, tuple(places), condition, value)]
 
 
+def _opposite(condition: Term) -> Term:
+    """The negation, with `and` and `or` exchanged."""
+    match condition:
+        case And(args):
+            return disj(*map(_opposite, args))
+        case Or(args):
+            return conj(*map(_opposite, args))
+    return neg(condition)
+
+
 def _partial_formula(partial: Partial) -> Term:
     symbol, variables, condition, value = partial
     return forall(variables, implies(condition, equal(symbol.at(1)(*variables), value)))
@@ -238,10 +250,10 @@ def _complete(partials: list[Partial]) -> tuple[Update, list[Partial]] | None:
             return Update(symbol, variables, value), [partials[i]]
     places = {condition: i for i, (condition, _) in reversed(list(enumerate(aligned)))}
     for i, (condition, value) in enumerate(aligned):
-        j = places.get(neg(condition))
+        j = places.get(neg(condition), places.get(_opposite(condition)))
         if j is not None:
             other, alternative = aligned[j]
-            negative = isinstance(condition, Not)
+            negative = isinstance(condition, (Not, Or))
             whole = ite(other, alternative, value) if negative else ite(condition, value, alternative)
             return Update(symbol, variables, whole), [partials[i], partials[j]]
     return None

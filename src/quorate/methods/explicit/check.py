@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -104,6 +104,8 @@ class _Run:
 def check(instance: Instance, options: Options, progress: Progress = lambda text: None) -> Outcome:
     """Search all reachable states of an instance."""
     progress("building the instance")
+    if instance.system.symmetry is None:
+        options = replace(options, symmetry=False)
     run = _open(instance, options)
     checkpoint = Checkpoint(options.folder, identity(instance, options)) if options.folder else None
     if run.native and checkpoint is not None and checkpoint.exists():
@@ -114,6 +116,11 @@ def check(instance: Instance, options: Options, progress: Progress = lambda text
     else:
         run.search.begin()
     _work(run, checkpoint, progress)
+    if run.engine == "gpu" and run.search.status == OUT_OF_MEMORY:
+        run.notes.append("the memory of the GPU is used up; the CPU searched instead")
+        run.engine, run.search = "native", _search(instance, options, 0)
+        run.search.begin()
+        _work(run, checkpoint, progress)
     if run.search.status == RUNNING and checkpoint is None and run.native:
         checkpoint = Checkpoint(_free_folder(instance), identity(instance, options))
     if run.native and checkpoint is not None and run.search.status in (RUNNING, OUT_OF_MEMORY):
@@ -139,13 +146,15 @@ def identity(instance: Instance, options: Options) -> dict[str, Any]:
 def _open(instance: Instance, options: Options) -> _Run:
     system = instance.system
     reference = Reference(system)
-    notes = []
-    if options.symmetry and system.why_not:
-        notes.append(f"symmetry is used in part only: {system.why_not}")
+    notes = [f"symmetry is not used in full: {system.why_not}"] if options.symmetry and system.why_not else []
     if options.engine == "gpu":
-        from quorate.engines.explicit.gpu import GpuSearch
+        from quorate.engines.explicit.gpu import GpuError, GpuSearch
 
-        return _Run(instance, options, reference, GpuSearch(system, options.symmetry, options.keep_going), "gpu", notes)
+        try:
+            search = GpuSearch(system, options.symmetry, options.keep_going)
+            return _Run(instance, options, reference, search, "gpu", notes)
+        except GpuError as problem:
+            notes.append(f"{problem}; the CPU searched instead")
     if options.engine != "reference":
         try:
             return _Run(instance, options, reference, _search(instance, options, 0), "native", notes)
@@ -153,8 +162,8 @@ def _open(instance: Instance, options: Options) -> _Run:
             if options.engine == "native":
                 raise
             notes.append(f"{problem}: it makes the search about 100 times faster")
-    search = ReferenceSearch(reference, options.symmetry, options.keep_going)
-    return _Run(instance, options, reference, search, "reference", notes)
+    plain = ReferenceSearch(reference, options.symmetry, options.keep_going)
+    return _Run(instance, options, reference, plain, "reference", notes)
 
 
 def _search(instance: Instance, options: Options, shards: int) -> Search:
@@ -217,6 +226,9 @@ def _outcome(run: _Run) -> Outcome:
 
 def _verdict(run: _Run, status: Status, found: Exploration) -> tuple[Verdict, str]:
     """What can be said of a property that no state seen violates."""
+    if not found.states:
+        axioms = "the axioms allow no interpretation" if not run.instance.worlds else "there is no initial state"
+        return "unknown", f"{axioms} at these sizes, so there is nothing to check; take other sizes"
     if status == FINISHED:
         return "proved", f"in all {found.unreduced:,} reachable states of this instance"
     so_far = f"not violated within {_steps(max(0, found.depth - (status != STOPPED)))}"
