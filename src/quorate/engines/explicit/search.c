@@ -19,7 +19,7 @@
 typedef uint64_t u64;
 //SIZES//
 
-enum { BUFFER = 512, CHUNK = 8192, MOST_THREADS = 256, LINE = 8, RECENT = 1 << 15, FIRST_LINES = 4096 };
+enum { BUFFER = 512, CHUNK = 8192, MOST_THREADS = 256, MOST_ROUNDS = 8, LINE = 8, RECENT = 1 << 15, FIRST_LINES = 4096 };
 enum { RUNNING, FINISHED, OUT_OF_MEMORY, STOPPED };
 
 typedef struct {
@@ -43,12 +43,14 @@ struct sink {
   u64 fired[TRANSITIONS];
   void (*flush)(struct sink *);
   search *search;
-  outbox *outboxes;                /* one per shard */
+  outbox *outboxes;                /* one per shard, twice: the others still read what was posted a round ago */
+  unsigned parity;
+  outbox own;                      /* what is for the shard whose states are being expanded */
   u64 deadlocks, first_deadlock, expanded, unreduced;
   u64 bad;                         /* properties that a state found by this thread violates */
   shard *home;
   u64 buffer[BUFFER * WORDS];
-  u64 hashes[BUFFER];
+  u64 hashes[BUFFER + 1];
   u64 recent[RECENT * WORDS];      /* states met lately, each at the place that its hash tells */
   /* simulation */
   u64 random, seen, *picked;
@@ -78,6 +80,7 @@ struct search {
   u64 bad, first_bad[64][3];       /* violated properties; depth, shard and number of the first such state */
   u64 deadlock[2];
   int keep_going, status, pause;
+  unsigned rounds;
   atomic_int failed, gate;
   atomic_uint arrived, generation;
   double until;
@@ -166,18 +169,19 @@ static inline void place(shard *h, u64 entry, u64 code) {
 }
 
 /* How many states a table takes before it must grow. */
-#define ROOM(lines) ((lines) * LINE / 5 * 4)
+#define ROOM(lines) ((lines) * LINE / 10 * 7)
 
 /* A larger table, in place; not if it and the states it has room for would take too much memory.  Lines are moved from the
    last to the first: what belongs to a line further up goes there, and what had been displaced waits till the end. */
 static int grow(search *q, shard *h, u64 wanted) {
-  const u64 most = q->memory / q->shards / (8 * LINE + WORDS * 8 * LINE * 4 / 5);
+  const u64 most = q->memory / q->shards / (8 * LINE + WORDS * 8 * LINE * 7 / 10);
   const u64 old = h->lines;
   u64 lines = old;
-  do lines += lines / 2 + lines / 10; while (ROOM(lines) < wanted);
+  do lines += lines / 5 * 2; while (ROOM(lines) < wanted);
   if (lines > most) lines = most;
   if (ROOM(lines) < wanted + BUFFER || lines * LINE >= 0xffffffffull) return 0;
   u64 *waiting = 0, waits = 0, capacity = 0;
+  u64 near[2] = {~0ull, ~0ull}, taken[2] = {0, 0}; /* the two lines being filled, and how many slots are taken */
   h->lines = lines;
   h->room = ROOM(lines);
   for (u64 line = old; line-- > 0;) {
@@ -186,7 +190,21 @@ static int grow(search *q, shard *h, u64 wanted) {
     memset(h->table + line * LINE, 0, sizeof moved);
     for (int i = 0; i < LINE && moved[i]; i++) {
       const u64 code = entry_hash(moved[i]);
-      if (line_of(code, lines) >= line) { place(h, moved[i], code); continue; }
+      const u64 target = line_of(code, lines);
+      if (target >= line) {
+        const u64 side = target & 1;
+        if (near[side] != target) {
+          near[side] = target;
+          for (taken[side] = 0; taken[side] < LINE && h->table[target * LINE + taken[side]];) taken[side]++;
+        }
+        if (taken[side] < LINE) {
+          h->table[target * LINE + taken[side]++] = moved[i];
+        } else {
+          place(h, moved[i], code);
+          near[0] = near[1] = ~0ull;
+        }
+        continue;
+      }
       if (waits == capacity) {
         u64 *larger = realloc(waiting, (capacity = 2 * capacity + 64) * 8);
         if (!larger) { free(waiting); return 0; }
@@ -246,42 +264,45 @@ static void insert(struct sink *k, shard *h, const u64 *states, const u64 *codes
   }
 }
 
-static void post(struct sink *k, unsigned target, const u64 *s) {
-  outbox *box = k->outboxes + target;
-  if (box->count == box->capacity) {
-    const u64 capacity = box->capacity ? 2 * box->capacity : 4096;
-    u64 *words = realloc(box->words, capacity * WORDS * 8);
-    if (!words) { atomic_store(&k->search->failed, 1); return; }
-    box->words = words;
-    box->capacity = capacity;
-  }
-  memcpy(box->words + box->count++ * WORDS, s, 8 * WORDS);
+static int make_room(outbox *box, u64 more) {
+  if (box->count + more <= box->capacity) return 1;
+  const u64 capacity = 2 * (box->count + more);
+  u64 *words = realloc(box->words, capacity * WORDS * 8);
+  if (!words) return 0;
+  box->words = words;
+  box->capacity = capacity;
+  return 1;
 }
 
-/* What the emitted code has written so far: keep what is ours, post the rest. */
+/* What the emitted code has written so far: put what is ours into the table, post the rest.  There are no branches on what
+   cannot be foretold: whether a state was met lately, and whose it is. */
 static void flush_search(struct sink *k) {
   search *q = k->search;
   const u64 total = (u64)(k->next - k->buffer) / WORDS;
-  u64 own = 0;
+  outbox *boxes = k->outboxes + k->parity * q->shards, *own = &k->own;
   const unsigned home = (unsigned)(k->home - q->shard);
+  k->next = k->buffer;
+  if (!make_room(own, total + 1)) { atomic_store(&q->failed, 1); return; }
+  for (unsigned i = 0; i < q->shards; i++)
+    if (!make_room(boxes + i, total + 1)) { atomic_store(&q->failed, 1); return; }
+  const u64 lines = k->home->lines, *table = k->home->table;
   for (u64 j = 0; j < total; j++) {
     u64 *s = k->buffer + j * WORDS;
     if (q->symmetry.tables) canonical(q->symmetry, s);
     const u64 code = hash(s);
     u64 *met = k->recent + (code >> 16) % RECENT * WORDS;
-    if (equal(met, s)) continue;
+    const int new = !equal(met, s);
     copy(met, s);
     const unsigned target = q->shards == 1 ? 0 : owner(code, q->shards);
-    if (target == home) {
-      __builtin_prefetch(k->home->table + line_of(code, k->home->lines) * LINE, 1, 3);
-      if (own != j) memcpy(k->buffer + own * WORDS, s, 8 * WORDS);
-      k->hashes[own++] = code;
-    } else {
-      post(k, target, s);
-    }
+    outbox *box = target == home ? own : boxes + target;
+    const u64 *line = table + line_of(code, lines) * LINE;
+    __builtin_prefetch(new && box == own ? line : table, 1, 3);
+    copy(box->words + box->count * WORDS, s);
+    k->hashes[own->count] = code;
+    box->count += (u64)new;
   }
-  insert(k, k->home, k->buffer, k->hashes, own);
-  k->next = k->buffer;
+  insert(k, k->home, own->words, k->hashes, own->count);
+  own->count = 0;
 }
 
 /* What other threads have posted to a shard. */
@@ -308,6 +329,17 @@ static void barrier(search *q) {
   }
   for (unsigned spins = 0; atomic_load_explicit(&q->generation, memory_order_acquire) == mine; spins++)
     if (spins > 200) sched_yield();
+}
+
+/* How many rounds to make: to the end of the layer, but not for too long. */
+static void plan(search *q) {
+  u64 most = 0;
+  for (unsigned i = 0; i < q->shards; i++) {
+    const u64 left = q->shard[i].to - q->shard[i].cursor;
+    if (left > most) most = left;
+  }
+  most = (most + CHUNK - 1) / CHUNK;
+  q->rounds = most < MOST_ROUNDS ? (unsigned)most : MOST_ROUNDS;
 }
 
 static void mark_safe(search *q) {
@@ -382,40 +414,48 @@ static void settle(search *q) {
     }
   }
   q->pause = q->status != RUNNING || now() > q->until;
+  plan(q);
   mark_safe(q);
 }
 
+static void expand_chunk(struct sink *k, shard *h) {
+  const atomic_int *failed = &k->search->failed;
+  const u64 end = h->cursor + CHUNK < h->to ? h->cursor + CHUNK : h->to;
+  k->home = h;
+  for (; h->cursor < end && !atomic_load_explicit(failed, memory_order_relaxed); h->cursor++) {
+    u64 s[WORDS];
+    copy(s, h->log + h->cursor * WORDS);
+    k->expanded = 0;
+    expand(s, k);
+    if (!k->expanded) {
+      k->deadlocks++;
+      if (k->first_deadlock == ~0ull) k->first_deadlock = (u64)(h - k->search->shard) << 40 | h->cursor;
+    }
+  }
+  flush_search(k);
+}
+
+/* All threads make the same number of rounds before they settle. */
 static void *work(void *argument) {
   struct sink *k = argument;
   search *q = k->search;
   const unsigned me = (unsigned)(k - q->sinks);
   while (!atomic_load(&q->gate)) sched_yield();
   if (atomic_load(&q->gate) < 0) return 0;
-  for (;;) {
-    for (unsigned i = me; i < q->shards; i += q->threads) {
-      shard *h = q->shard + i;
-      k->home = h;
-      const u64 end = h->cursor + CHUNK < h->to ? h->cursor + CHUNK : h->to;
-      for (; h->cursor < end && !atomic_load_explicit(&q->failed, memory_order_relaxed); h->cursor++) {
-        u64 s[WORDS];
-        memcpy(s, h->log + h->cursor * WORDS, sizeof s);
-        k->expanded = 0;
-        expand(s, k);
-        if (!k->expanded) {
-          k->deadlocks++;
-          if (k->first_deadlock == ~0ull) k->first_deadlock = (u64)i << 40 | h->cursor;
-        }
-      }
-      flush_search(k);
+  do {
+    for (unsigned round = q->rounds; round-- > 0;) {
+      k->parity ^= 1;
+      for (unsigned i = me; i < q->shards; i += q->threads) expand_chunk(k, q->shard + i);
+      barrier(q);
+      for (unsigned i = me; i < q->shards; i += q->threads)
+        for (unsigned t = 0; t < q->threads; t++)
+          receive(k, q->shard + i, q->sinks[t].outboxes + k->parity * q->shards + i);
     }
-    barrier(q);
-    for (unsigned i = me; i < q->shards; i += q->threads)
-      for (unsigned t = 0; t < q->threads; t++) receive(k, q->shard + i, q->sinks[t].outboxes + i);
     barrier(q);
     if (me == 0) settle(q);
     barrier(q);
-    if (q->pause) return 0;
-  }
+  } while (!q->pause);
+  return 0;
 }
 
 /* -- what Python calls ---------------------------------------------------------------------------------------- */
@@ -454,7 +494,7 @@ search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going
     k->end = k->buffer + BUFFER * WORDS;
     k->first_deadlock = ~0ull;
     memset(k->recent, 255, sizeof k->recent);
-    k->outboxes = calloc(shards, sizeof *k->outboxes);
+    k->outboxes = calloc(2 * shards, sizeof *k->outboxes);
   }
   return q;
 }
@@ -465,8 +505,9 @@ void search_free(search *q) {
     munmap(q->shard[i].table, q->memory / q->shards + FIRST_LINES * LINE * 8);
   }
   for (unsigned t = 0; t < q->threads; t++) {
-    for (unsigned i = 0; i < q->shards; i++) free(q->sinks[t].outboxes[i].words);
+    for (unsigned i = 0; i < 2 * q->shards; i++) free(q->sinks[t].outboxes[i].words);
     free(q->sinks[t].outboxes);
+    free(q->sinks[t].own.words);
   }
   free(q->shard); free(q->sinks); free(q->safe_counts); free(q->safe_cursors); free(q->layers);
   free(q);
@@ -516,6 +557,7 @@ int search_resume(search *q, const u64 *cursors, const u64 *layers, const totals
     if (!fill(q, h)) return q->status = OUT_OF_MEMORY;
   }
   q->used = bytes_used(q);
+  plan(q);
   mark_safe(q);
   return q->status = RUNNING;
 }
