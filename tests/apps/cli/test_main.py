@@ -68,7 +68,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         (("induct", "a.pyv", "--seed", "x"), "argument --seed: 'x' is not a number from 0 up"),
         (("induct", "a.pyv", "--output-format", "xml"), "argument --output-format: invalid choice: 'xml'"),
         (("induct", "a.pyv", "--time", "3"), "quorate induct: unrecognized arguments: --time 3"),
-        (("check", "a.pyv"), "quorate check: the following arguments are required: --depth"),
+        (("check",), "quorate check: the following arguments are required: FILE"),
         (("check", "a.pyv", "--depth", "1.5"), "argument --depth: '1.5' is not a number from 0 up"),
         (("recheck", "c.json", "--output-format", "junit"), "argument --output-format: invalid choice: 'junit'"),
         (("trace", "draw", "t", "a.pyv"), "argument action: invalid choice: 'draw'"),
@@ -89,7 +89,7 @@ def test_usage_errors(run: Run, arguments: Sequence[str], message: str) -> None:
         ("client", "--size: 'client' is not of the form SORT=N with N from 1 up"),
         ("client=0", "--size: 'client=0' is not of the form SORT=N with N from 1 up"),
         ("client=-1", "--size: 'client=-1' is not of the form SORT=N with N from 1 up"),
-        ("", "--size: there is no sort ''; the sorts are client"),
+        ("", "--size: no size is given for client"),
     ],
 )
 def test_sizes(run: Run, size: str, message: str) -> None:
@@ -132,7 +132,8 @@ def test_defaults_are_the_same_for_every_verb() -> None:
     parser = build_parser()
     for words in (["induct", "a"], ["check", "a", "--depth", "1"], ["recheck", "a"]):
         arguments = parser.parse_args(words)
-        assert (arguments.timeout, arguments.memory, arguments.seed, arguments.dump_smt) == (60.0, 4096, 0, None)
+        assert (arguments.memory, arguments.seed, arguments.dump_smt) == (4096, 0, None)
+        assert arguments.timeout == (None if words[0] == "check" else 60.0)
         assert arguments.jobs >= 1 and arguments.output_format == "text" and not arguments.quiet
 
 

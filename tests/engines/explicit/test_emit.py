@@ -45,7 +45,7 @@ SIZES = """\
 #define PROPERTIES 2
 #define RIGID_WORDS 1
 #define WORLD_OF(s) ((unsigned)(s[0] >> 4 & 1))
-#define STORE(o) (o)[0] = n0;"""
+#define STORE(o) (o)[0] = n0;\n#define CHANGED ((n0 ^ s0))"""
 
 FUNCTIONS = """\
 TABLE u64 rigid_words[] = {
@@ -90,7 +90,7 @@ FUNCTION void initial(unsigned world, SINK) {
     {
       for (unsigned c0 = 0; c0 < 3; c0++) {
         if (!(((!((unsigned)c0 == (unsigned)(w[0] & 3)))))) continue;
-        const u64 n0 = (s0 & 0xfffffffffffffffcull) | (u64)((unsigned)c0) << 0; EMIT(0);
+        const u64 n0 = (s0 & 0xfffffffffffffffcull) | (u64)((unsigned)c0) << 0; EMIT_INITIAL;
       }
     }
   }
@@ -121,7 +121,7 @@ MADE_HERE = re.compile(
     [swcnt]\d*                                    # words of a state, a world, of successors; choices; what is kept
     | transition_\d+ | expand | initial | violated | rigid_words | world
     | arrange | arrangements | ways | member | moving | same | i | j | int | BLOCKS
-    | TABLE | FUNCTION | SINK | PASS | EMIT | WORLD_OF | STORE | o | k
+    | TABLE | FUNCTION | SINK | PASS | EMIT | EMIT_INITIAL | WORLD_OF | STORE | CHANGED | o | k
     | WORDS | WORLDS | TRANSITIONS | PROPERTIES | RIGID_WORDS
     | u64 | const | void | unsigned | enum | if | for | continue | return | define
     | ull | u

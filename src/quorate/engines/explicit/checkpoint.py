@@ -94,6 +94,8 @@ class Checkpoint:
     def restore(self, search: Search, document: Mapping[str, Any]) -> None:
         """Bring a search that has not begun to where the saved one was."""
         size = 8 * search.engine.words
+        if len(document["counts"]) != search.shards or document["words"] != search.engine.words:
+            raise CheckpointError(f"{self.manifest_path} is not complete")
         for number, count in enumerate(document["counts"]):
             try:
                 with open(self._shard(number), "rb") as file:

@@ -1,8 +1,9 @@
 """C from a finite system: successor generation and property checks as straight-line code over packed words.
 
 The text holds only names made here.  It is filled into `search.c` for the CPU and `search.cu` for the GPU; both define
-`EMIT`, which takes the successor in `n0, n1, ..`.  Conditions on single bits of one word become one mask and one comparison, and
-conditions that several rules share are tested once.
+`EMIT`, which takes the successor in `n0, n1, ..` and counts a step that changes nothing but does not follow it.
+Conditions on single bits of one word become one mask and one comparison, and conditions that several rules share are
+tested once.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class _Emitter:
             f"#define RIGID_WORDS {self.rigid.words}",
             f"#define WORLD_OF(s) ({self._read(layout.world, 's[{}]')})",
             "#define STORE(o) " + " ".join(f"(o)[{i}] = n{i};" for i in words),
+            "#define CHANGED (" + " | ".join(f"(n{i} ^ s{i})" for i in words) + ")",
         ]
         self._worlds()
         for number, name in enumerate(system.transitions):
@@ -156,10 +158,11 @@ class _Emitter:
             self.lines.append(indent + "}")
             position = end
 
-    def _fire(self, rule: Rule, number: int, indent: str) -> None:
+    def _fire(self, rule: Rule, number: int | None, indent: str) -> None:
         self.lines.append(indent + "{")
         opened = self._loops(rule, indent + "  ")
-        self.lines.append(f"{indent}  {'  ' * opened}{self._successor(rule)} EMIT({number});")
+        emit = "EMIT_INITIAL" if number is None else f"EMIT({number})"
+        self.lines.append(f"{indent}  {'  ' * opened}{self._successor(rule)} {emit};")
         self.lines += [indent + "  " * level + "}" for level in range(opened, -1, -1)]
 
     def _loops(self, rule: Rule, indent: str) -> int:
@@ -250,7 +253,7 @@ class _Emitter:
         for rule in self.system.initial:
             plain = [node for node in rule.guard if not self.graph.reads(node, CHOICE)]
             self.lines.append(f"  if ({self._junction(AND, plain) if plain else 1}) {{")
-            self._fire(rule, 0, "    ")
+            self._fire(rule, None, "    ")
             self.lines.append("  }")
         self.lines.append("}")
 

@@ -60,7 +60,8 @@ struct sink {
 #define TABLE static const
 #define SINK struct sink *k
 #define PASS k
-#define EMIT(T) do { STORE(k->next) k->next += WORDS; k->fired[T]++; k->expanded = 1; \
+#define EMIT_INITIAL do { STORE(k->next) k->next += WORDS; if (k->next == k->end) k->flush(k); } while (0)
+#define EMIT(T) do { STORE(k->next) k->next += CHANGED ? WORDS : 0; k->fired[T]++; k->expanded = 1; \
                      if (k->next == k->end) k->flush(k); } while (0)
 
 //MODEL//
@@ -521,7 +522,6 @@ int search_begin(search *q) {
   flush_search(k);
   for (unsigned i = 0; i < q->shards; i++) receive(k, q->shard + i, k->outboxes + i);
   if (atomic_load(&q->failed)) return q->status = OUT_OF_MEMORY;
-  memset(k->fired, 0, sizeof k->fired);
   q->total.depth = (u64)-1;        /* the layer that is now filled becomes layer 0 */
   settle(q);
   if (q->status == FINISHED) q->total.depth = 0;
@@ -644,7 +644,7 @@ static void flush_pick(struct sink *k) {
 }
 
 /* Random runs number `first`, `first + 1`, ..  Each starts in a random one of the given states and makes up to `depth`
-   steps; `lengths` gets the number of steps of each, `bad` the properties its last state violates (the run stops there).
+   steps, each of which changes something; `lengths` gets the number of steps of each, `bad` the properties its last state violates (the run stops there).
    Where `path` is given, it gets the states of the runs, `depth + 1` places each. */
 void simulate(const u64 *starts, u64 start_count, u64 seed, u64 first, u64 runs, u64 depth, u64 *lengths, u64 *bad,
               u64 *path, u64 *fired) {

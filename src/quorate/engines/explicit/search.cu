@@ -37,7 +37,8 @@ struct sink {
 #define TABLE __device__ static const
 #define SINK struct sink *k
 #define PASS k
-#define EMIT(T) do { u64 successor[WORDS]; STORE(successor) k->fired[T]++; found(k, successor); } while (0)
+#define EMIT_INITIAL do { u64 successor[WORDS]; STORE(successor) found(k, successor); } while (0)
+#define EMIT(T) do { k->fired[T]++; if (CHANGED) { u64 successor[WORDS]; STORE(successor) found(k, successor); } } while (0)
 __device__ static void found(struct sink *k, u64 *s);
 
 //MODEL//

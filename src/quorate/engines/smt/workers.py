@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,14 +60,24 @@ def _serve(task: Task, connection: Connection) -> None:
 
 
 def _limit_memory(megabytes: int) -> None:
+    """Let this process grow by no more than that; what it shares with its parent does not count."""
     try:
         import resource
     except ImportError:
         return
-    size = (megabytes + 1024) * 2**20
+    size = (megabytes + 1024) * 2**20 + _address_space()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if hard == resource.RLIM_INFINITY or size < hard:
         resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+
+
+def _address_space() -> int:
+    """Bytes of address space in use, where the system tells."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def _preload(tasks: Iterable[Task]) -> None:

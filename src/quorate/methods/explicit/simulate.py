@@ -142,7 +142,7 @@ def _plain_runs(
         chance = random.Random(f"{seed} {tally.runs + number}")
         path = [chance.choice(starts)]
         while len(path) <= depth and not reference.violated(path[-1]):
-            options = list(reference.successors(path[-1]))
+            options = [option for option in reference.successors(path[-1]) if option[0] != path[-1]]
             if not options:
                 break
             after, rule, _ = chance.choice(options)
