@@ -29,7 +29,7 @@ SYSTEMS = [
     ("two_phase_commit.ivy", "participant=8", False),
     ("two_phase_commit.ivy", "participant=7", True),
     ("consensus_forall.pyv", "node=3,quorum=3,value=2", False),
-    ("paxos.pyv", "acceptor=3,quorum=3,ballot=2,value=2", False),
+    ("paxos.pyv", "acceptor=3,quorum=2,ballot=2,value=2", False),
     ("multi_paxos.pyv", "acceptor=2,quorum=2,ballot=2,slot=2,value=2", False),
     ("stoppable_paxos.ivy", "acceptor=2,quorum=2,ballot=2,slot=2,value=2", False),
     ("broken/client_server_db_ae_ticket_reused.ivy", "client=2,request=2,response=2,ticket=2", False),
@@ -69,7 +69,7 @@ def main() -> int:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for file, sizes, symmetry in SYSTEMS:
-        if arguments.only and arguments.only not in file:
+        if arguments.only and arguments.only not in f"{file} {sizes}":
             continue
         instance = instance_of(file, sizes)
         cpu, gpu = [], []

@@ -41,7 +41,7 @@ FUNCTION void permute(symmetry y, unsigned number, const u64 *s, u64 *image) {
 
 /* Replace a state by the one that stands for all that the symmetries of its world lead to: blocks sorted, then the
    smallest. */
-FUNCTION void canonical(symmetry y, u64 *s) {
+RARE void canonical(symmetry y, u64 *s) {
   u64 original[WORDS], image[WORDS];
   copy(original, s);
   arrange(s);
@@ -54,7 +54,7 @@ FUNCTION void canonical(symmetry y, u64 *s) {
 }
 
 /* How many states a sorted state stands for: the size of its orbit. */
-FUNCTION u64 orbit(symmetry y, const u64 *s) {
+RARE u64 orbit(symmetry y, const u64 *s) {
   const unsigned world = WORLD_OF(s);
   u64 image[WORDS], fixed = 1;
   for (unsigned m = y.groups[world]; m < y.groups[world + 1]; m++) {

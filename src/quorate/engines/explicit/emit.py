@@ -1,7 +1,7 @@
 """C from a finite system: successor generation and property checks as straight-line code over packed words.
 
 The text holds only names made here.  It is filled into `search.c` for the CPU and `search.cu` for the GPU; both define
-`EMIT`, which takes the successor in `n0, n1, ..` and counts a step that changes nothing but does not follow it.
+`EMIT`, which takes the successor in `n0, n1, ..`, and may leave it where nothing has `CHANGED`.
 Conditions on single bits of one word become one mask and one comparison, and conditions that several rules share are
 tested once.
 """

@@ -57,6 +57,7 @@ struct sink {
 };
 
 #define FUNCTION static inline
+#define RARE static
 #define TABLE static const
 #define SINK struct sink *k
 #define PASS k

@@ -34,11 +34,12 @@ struct sink {
 };
 
 #define FUNCTION __device__ static inline
+#define RARE __device__ static __noinline__
 #define TABLE __device__ static const
 #define SINK struct sink *k
 #define PASS k
 #define EMIT_INITIAL do { u64 successor[WORDS]; STORE(successor) found(k, successor); } while (0)
-#define EMIT(T) do { k->fired[T]++; if (CHANGED) { u64 successor[WORDS]; STORE(successor) found(k, successor); } } while (0)
+#define EMIT(T) do { u64 successor[WORDS]; STORE(successor) k->fired[T]++; found(k, successor); } while (0)
 __device__ static void found(struct sink *k, u64 *s);
 
 //MODEL//

@@ -7,8 +7,8 @@ never the run.  Read `session` next for the interface in terms of formulas.
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
