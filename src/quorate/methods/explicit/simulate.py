@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from quorate.engines.explicit.compile import CompilerError
 from quorate.engines.explicit.instance import Instance
@@ -14,7 +14,7 @@ from quorate.methods.explicit.check import scope_of
 from quorate.methods.explicit.runs import trace_of
 from quorate.methods.minimise import minimise
 from quorate.proof.traces import Trace
-from quorate.proof.verdicts import Result
+from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "random simulation"
 BATCH = 4096
@@ -33,9 +33,63 @@ class Simulated:
 
 
 @dataclass
-class _Tally:
+class _Campaign:
+    """Runs being made: how many so far, what was taken, and for each violated property the shortest run that shows it."""
+
+    instance: Instance
+    reference: Reference
+    depth: int
+    seed: int
+    fired: dict[str, int]
+    best: dict[str, list[State]] = field(default_factory=dict)
     runs: int = 0
     steps: int = 0
+
+    def keep(self, path: list[State], names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.best or len(path) < len(self.best[name]):
+                self.best[name] = path
+
+    def native(self, runs: int) -> bool:
+        """A batch in compiled code; a run that is the shortest so far to violate something is made once more, to see it."""
+        engine = self.instance.engine
+        batch = engine.simulate(runs, self.depth, self.seed, self.runs)
+        if batch is None:
+            return False
+        for name, count in zip(self.fired, batch.fired, strict=False):
+            self.fired[name] += count
+        for run, bad in enumerate(batch.bad):
+            names = [name for i, (name, _) in enumerate(self.instance.system.properties) if bad >> i & 1]
+            length = batch.lengths[run]
+            if any(name not in self.best or length + 1 < len(self.best[name]) for name in names):
+                again = engine.simulate(1, self.depth, self.seed, self.runs + run, keep=True)
+                assert again is not None
+                places = range(0, (length + 1) * engine.words, engine.words)
+                unpack = self.instance.system.layout.unpack
+                self.keep([unpack(again.path[at : at + engine.words]) for at in places], names)
+        self.runs += runs
+        self.steps += sum(batch.lengths)
+        return True
+
+    def plain(self, runs: int) -> bool:
+        """The same without a compiler, a few runs at a time."""
+        starts = list(self.reference.initial())
+        if not starts:
+            return False
+        for number in range(self.runs, self.runs + min(runs, 16)):
+            chance = random.Random(f"{self.seed} {number}")
+            path = [chance.choice(starts)]
+            while len(path) <= self.depth and not self.reference.violated(path[-1]):
+                options = [option for option in self.reference.successors(path[-1]) if option[0] != path[-1]]
+                if not options:
+                    break
+                after, rule, _ = chance.choice(options)
+                self.fired[self.instance.system.rules[rule].name] += 1
+                path.append(after)
+            self.keep(path, self.reference.violated(path[-1]))
+            self.runs += 1
+            self.steps += len(path) - 1
+        return True
 
 
 def simulate(
@@ -49,106 +103,32 @@ def simulate(
     """Make random runs; of those that violate a property, the shortest is made as short and small as it can be."""
     started = time.monotonic()
     ends = started + timeout if timeout is not None else float("inf")
-    reference = Reference(instance.system)
+    fired = dict.fromkeys(instance.system.transitions, 0)
+    campaign = _Campaign(instance, Reference(instance.system), depth, seed, fired)
     notes: list[str] = []
     try:
         instance.engine  # noqa: B018 - compiled here, so that a missing compiler is noticed
-        make = _native_runs
+        make = campaign.native
     except CompilerError as problem:
         notes.append(f"{problem}: it makes random runs about 100 times faster")
-        make = _plain_runs
-    fired = dict.fromkeys(instance.system.transitions, 0)
-    best: dict[str, list[State]] = {}
-    tally = _Tally()
-    while tally.runs < runs and time.monotonic() < ends:
-        batch = min(BATCH, runs - tally.runs)
-        if not make(instance, reference, seed, batch, depth, best, fired, tally):
+        make = campaign.plain
+    while campaign.runs < runs and time.monotonic() < ends:
+        if not make(min(BATCH, runs - campaign.runs)):
             notes.append("there is no initial state at these sizes")
             break
-        progress(f"{tally.runs:,} runs, {tally.steps:,} steps, {len(best)} properties violated")
+        progress(f"{campaign.runs:,} runs, {campaign.steps:,} steps, {len(campaign.best)} properties violated")
     results = []
     for item in instance.model.safety:
         trace: Trace | None = None
-        reason = f"not violated in {tally.runs:,} random runs of up to {depth} steps"
-        if item.name in best:
-            found = trace_of(instance, reference, best[item.name], lambda state: state, item.name)
+        verdict: Verdict = "unknown"
+        reason = f"not violated in {campaign.runs:,} random runs of up to {depth} steps"
+        if item.name in campaign.best:
+            path = campaign.best[item.name]
+            found = trace_of(instance, campaign.reference, path, lambda state: state, item.name)
             trace = minimise(instance.model, found)
-            reason = f"violated after {len(trace.steps)} step{'s' * (len(trace.steps) != 1)}"
-        verdict = "violated" if trace else "unknown"
+            verdict, reason = "violated", f"violated after {len(trace.steps)} step{'s' * (len(trace.steps) != 1)}"
         seconds = time.monotonic() - started
         results.append(
-            Result(item.name, "safety", verdict, METHOD, scope_of(instance), reason, trace, item.span, seconds)  # type: ignore[arg-type]
+            Result(item.name, "safety", verdict, METHOD, scope_of(instance), reason, trace, item.span, seconds)
         )
-    return Simulated(tuple(results), tally.runs, tally.steps, fired, tuple(notes))
-
-
-def _native_runs(
-    instance: Instance,
-    reference: Reference,
-    seed: int,
-    runs: int,
-    depth: int,
-    best: dict[str, list[State]],
-    fired: dict[str, int],
-    tally: _Tally,
-) -> bool:
-    """A batch of runs in compiled code; a run that is the shortest so far to violate something is made once more, to see it."""
-    batch = instance.engine.simulate(runs, depth, seed, tally.runs)
-    if batch is None:
-        return False
-    for name, count in zip(fired, batch.fired, strict=False):
-        fired[name] += count
-    for run, bad in enumerate(batch.bad):
-        length = batch.lengths[run]
-        if bad and any(length + 1 < len(best.get(n, range(depth + 3))) for n in _names(instance, bad)):
-            again = instance.engine.simulate(1, depth, seed, tally.runs + run, keep=True)
-            assert again is not None
-            words = instance.engine.words
-            path = [
-                instance.system.layout.unpack(again.path[step * words : (step + 1) * words])
-                for step in range(length + 1)
-            ]
-            _keep(best, path, _names(instance, bad))
-    tally.runs += runs
-    tally.steps += sum(batch.lengths)
-    return True
-
-
-def _names(instance: Instance, bad: int) -> list[str]:
-    return [name for i, (name, _) in enumerate(instance.system.properties) if bad >> i & 1]
-
-
-def _keep(best: dict[str, list[State]], path: list[State], names: list[str]) -> None:
-    for name in names:
-        if name not in best or len(path) < len(best[name]):
-            best[name] = path
-
-
-def _plain_runs(
-    instance: Instance,
-    reference: Reference,
-    seed: int,
-    runs: int,
-    depth: int,
-    best: dict[str, list[State]],
-    fired: dict[str, int],
-    tally: _Tally,
-) -> bool:
-    """The same without a compiler, a few runs at a time."""
-    starts = list(reference.initial())
-    if not starts:
-        return False
-    for number in range(min(runs, 16)):
-        chance = random.Random(f"{seed} {tally.runs + number}")
-        path = [chance.choice(starts)]
-        while len(path) <= depth and not reference.violated(path[-1]):
-            options = [option for option in reference.successors(path[-1]) if option[0] != path[-1]]
-            if not options:
-                break
-            after, rule, _ = chance.choice(options)
-            fired[instance.system.rules[rule].name] += 1
-            path.append(after)
-        _keep(best, path, reference.violated(path[-1]))
-        tally.steps += len(path) - 1
-    tally.runs += min(runs, 16)
-    return True
+    return Simulated(tuple(results), campaign.runs, campaign.steps, fired, tuple(notes))
