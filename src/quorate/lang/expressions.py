@@ -42,8 +42,8 @@ def _parser(model: RelationalModel, source: Source, sink: Sink) -> Parser:
     from quorate.lang.ivy.statements import StatementParser
     from quorate.lang.ivy.vocabulary import LEXICON as IVY_LEXICON
 
-    version = re.match(r"\s*#lang\s+ivy1\.(\d)", model.source.text if model.source else "")
-    return StatementParser(tokenize(source, IVY_LEXICON, sink), sink, (1, int(version.group(1)) if version else 7))
+    version = re.match(r"\s*#lang\s+ivy1(?:\.(\d))?", model.source.text if model.source else "#lang ivy1.7")
+    return StatementParser(tokenize(source, IVY_LEXICON, sink), sink, (1, int(version[1] or 0) if version else 7))
 
 
 def _parse(parser: Parser) -> Expression:

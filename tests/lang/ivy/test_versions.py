@@ -310,3 +310,14 @@ def test_old_values_that_are_not_there(problems: Problems, text: str) -> None:
 def test_an_else_without_braces(read: Read) -> None:
     model = read("relation r relation s action a = { if r { s := true } else s := false; r := s } export a")
     assert {u.symbol.name: str(u.value) for u in model.transitions[0].updates} == {"s": "r"}
+
+
+def test_names_may_begin_with_digits() -> None:
+    text = (
+        "#lang ivy1.7\ntype node\nrelation 1a_msg(N:node)\nafter init { 1a_msg(N) := false }\n"
+        "action go(n:node) = { 1a_msg(n) := true }\nexport go\nsafety [none] ~1a_msg(N)\n"
+    )
+    model = parse(Source("digits.ivy", text), "ivy").model
+    assert [symbol.name for symbol in model.symbols] == ["1a_msg"]
+    printed = parse(Source("digits.ivy", print_model(model)), "ivy").model
+    assert printed == model

@@ -88,7 +88,7 @@ def legal(name: str, taken: Callable[[str], bool]) -> str:
     """The name itself if Ivy allows it, else the nearest one it allows; unused in either case."""
     parts = [re.sub(r"[^A-Za-z0-9_]", "_", part) for part in re.sub(r"^(.*)'$", r"new_\1", name).split(".")]
     for i, part in enumerate(parts):
-        if not part or part[0].isdigit():
+        if not part or part.isdigit():
             part = "x" + part
         part = part[0].lower() + part[1:]
         parts[i] = part + "_" if part in RESERVED else part

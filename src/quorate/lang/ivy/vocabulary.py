@@ -73,7 +73,7 @@ KEYWORDS = frozenset(
 )
 
 _WORDS = (
-    r"(?P<skip>\s+|\#[^\n]*)|(?P<string>\"[^\"\n]*\")|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
+    r"(?P<skip>\s+|\#[^\n]*)|(?P<string>\"[^\"\n]*\")|(?P<name>[0-9]*[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
     r"|(?P<mark><->|->|:=|~=|<=|>=|\*>|\.\.\.|\.\.|[()\[\]{}.:,;&|~=<>+\-*/$])"
 )
 LEXICON = Lexicon(re.compile(r"(?P<native><<<[\s\S]*?>>>)|" + _WORDS), KEYWORDS)
