@@ -58,6 +58,7 @@ struct sink {
 
 #define FUNCTION static inline
 #define RARE static
+#define UPPER_HALF(a, b) ((u64)((unsigned __int128)(a) * (b) >> 64))
 #define TABLE static const
 #define SINK struct sink *k
 #define PASS k
@@ -94,7 +95,6 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static inline u64 scale(u64 h, u64 size) { return (u64)(((unsigned __int128)h * size) >> 64); }
 static inline unsigned owner(u64 h, unsigned shards) { return (unsigned)((h & 0xffff) * shards >> 16); }
 
 /* The line of a state, from the upper half of its hash: that much of it is known from the table alone. */
@@ -102,7 +102,7 @@ static inline u64 line_of(u64 h, u64 lines) { return (h >> 32) * lines >> 32; }
 
 #if WORDS == 1
 static inline u64 entry_of(const u64 *s, u64 h, u64 number) { return s[0] + 1; }
-static inline u64 entry_hash(u64 entry) { return mix(entry - 1); }
+static inline u64 entry_hash(u64 entry) { entry--; return hash(&entry); }
 #else
 static inline u64 entry_of(const u64 *s, u64 h, u64 number) { return (h >> 32) << 32 | (number + 1); }
 static inline u64 entry_hash(u64 entry) { return entry >> 32 << 32; }
@@ -639,7 +639,7 @@ static void flush_pick(struct sink *k) {
   const u64 total = (u64)(k->next - k->buffer) / WORDS;
   if (!total) return;
   k->seen += total;
-  const u64 pick = scale(next_random(&k->random), k->seen);
+  const u64 pick = UPPER_HALF(next_random(&k->random), k->seen);
   if (pick < total) memcpy(k->picked, k->buffer + pick * WORDS, 8 * WORDS);
   k->next = k->buffer;
 }
@@ -656,7 +656,7 @@ void simulate(const u64 *starts, u64 start_count, u64 seed, u64 first, u64 runs,
   k->picked = picked;
   for (u64 run = 0; run < runs; run++) {
     k->random = mix(seed * 0x9E3779B97F4A7C15ull + mix(first + run));
-    memcpy(s, starts + scale(next_random(&k->random), start_count) * WORDS, sizeof s);
+    memcpy(s, starts + UPPER_HALF(next_random(&k->random), start_count) * WORDS, sizeof s);
     u64 step = 0;
     u64 *places = path ? path + run * (depth + 1) * WORDS : 0;
     for (;; step++) {

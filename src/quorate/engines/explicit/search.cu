@@ -35,6 +35,7 @@ struct sink {
 
 #define FUNCTION __device__ static inline
 #define RARE __device__ static __noinline__
+#define UPPER_HALF(a, b) __umul64hi(a, b)
 #define TABLE __device__ static const
 #define SINK struct sink *k
 #define PASS k
