@@ -666,3 +666,25 @@ def test_random_runs_of_random_systems(made, number):
         assert run[0] in initial
         for before, after in pairwise(run):
             assert after in {found for found, _, _ in reference.successors(before)}
+
+
+@pytest.mark.parametrize("symmetry", [False, True])
+@pytest.mark.parametrize(
+    "name", ["broken/two_phase_commit_missing_votes_count.ivy", "broken/ticket_lock_ticket_drawn_twice.pyv"]
+)
+def test_the_run_shown_does_not_depend_on_shards_or_engine(name, symmetry):
+    made = instance(name, 2)
+    reference, layout = Reference(made.system), made.system.layout
+    slow = ReferenceSearch(reference, symmetry)
+    slow.begin()
+    slow.run(float("inf"))
+    engine = Engine(made.system)
+    names = [prop for prop, _ in made.system.properties]
+    for jobs, shards in ((1, 1), (2, 2), (2, 7)):
+        fast = finished(engine, jobs=jobs, shards=shards, symmetry=symmetry)
+        for prop, state in slow.first.items():
+            depth, words = fast.first_bad(names.index(prop))
+            assert [layout.unpack(w) for w in fast.path_to(words, depth)] == slow.path_to(state)
+        found = fast.first_deadlock()
+        stuck = [layout.unpack(w) for w in fast.path_to(found[1], found[0])] if found else []
+        assert stuck == (slow.path_to(slow.first_deadlock) if slow.first_deadlock else [])

@@ -17,7 +17,7 @@ from typing import Any
 from quorate.engines.explicit.native import Search
 from quorate.files import write_atomically
 
-FORMAT = 1
+FORMAT = 2
 
 
 class CheckpointError(Exception):

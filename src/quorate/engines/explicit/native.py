@@ -79,20 +79,20 @@ class Engine:
             "search_free": (None, [c_void_p]),
             "search_begin": (c_int, [c_void_p]),
             "search_load": (c_int, [c_void_p, c_uint, c_void_p, number]),
-            "search_resume": (c_int, [c_void_p, pointer, pointer, c_void_p, number, pointer, number, number]),
+            "search_resume": (c_int, [c_void_p, pointer, pointer, c_void_p, number, pointer, number]),
             "search_run": (c_int, [c_void_p, c_double]),
             "search_totals": (pointer, [c_void_p]),
             "search_used": (number, [c_void_p]),
             "search_bad": (number, [c_void_p]),
             "search_first_bad": (pointer, [c_void_p]),
-            "search_deadlock": (pointer, [c_void_p]),
+            "search_stuck": (number, [c_void_p]),
             "search_layers": (pointer, [c_void_p]),
             "search_counts": (pointer, [c_void_p]),
             "search_cursors": (pointer, [c_void_p]),
             "search_log": (c_void_p, [c_void_p, c_uint]),
             "search_canonical": (None, [c_void_p, pointer]),
             "search_violated": (number, [pointer]),
-            "search_parent": (c_int, [c_void_p, number, pointer, pointer]),
+            "search_back": (c_int, [c_void_p, number, pointer, pointer]),
             "simulate": (None, [pointer, *[number] * 5, pointer, pointer, pointer, pointer]),
         }
         for name, (result, arguments) in signatures.items():
@@ -214,7 +214,7 @@ class Search:
             "layers": self.layer_bounds(),
             "bad": self.bad,
             "first_bad": list(self.library.search_first_bad(self.handle)[: 3 * 64]),
-            "deadlock": list(self.library.search_deadlock(self.handle)[:2]),
+            "stuck": self.library.search_stuck(self.handle),
         }
 
     def load(self, shard: int, states: bytes, count: int) -> None:
@@ -232,7 +232,7 @@ class Search:
             (c_uint64 * len(progress["totals"]))(*progress["totals"]),
             progress["bad"],
             (c_uint64 * len(progress["first_bad"]))(*progress["first_bad"]),
-            *progress["deadlock"],
+            progress["stuck"],
         )
 
     @property
@@ -264,13 +264,17 @@ class Search:
     def path_to(self, target: Words, depth: int) -> list[Words]:
         """States from an initial one to the target, which lies in layer `depth`; canonical ones where symmetry is used."""
         path = [target]
-        array = c_uint64 * self.engine.words
         for layer in range(depth - 1, -1, -1):
-            parent = array()
-            if not self.library.search_parent(self.handle, layer, array(*path[-1]), parent):
-                raise AssertionError("a state has no predecessor in the layer before it")
-            path.append(tuple(parent))
+            path.append(self._back(layer, path[-1]))
         return path[::-1]
+
+    def _back(self, layer: int, target: Words | None) -> Words:
+        """The least state of a layer that leads to the target; None for no successor at all."""
+        array = c_uint64 * self.engine.words
+        found = array()
+        if not self.library.search_back(self.handle, layer, array(*target) if target else None, found):
+            raise AssertionError(f"layer {layer} lacks the state that is looked for")
+        return tuple(found)
 
     def first_bad(self, prop: int) -> tuple[int, Words]:
         """Depth and words of the first state that violates a property."""
@@ -279,13 +283,9 @@ class Search:
         return depth, self.state(shard, number)
 
     def first_deadlock(self) -> tuple[int, Words] | None:
-        """Depth and words of a state without successors."""
-        shard, number = self.library.search_deadlock(self.handle)[:2]
-        if shard == 2**64 - 1:
-            return None
-        bounds = self.layer_bounds()
-        depth = max(d for d, bound in enumerate(bounds[:-1]) if bound[shard] <= number)
-        return depth, self.state(shard, number)
+        """Depth and words of the first state without successors."""
+        layer = self.library.search_stuck(self.handle)
+        return None if layer == 2**64 - 1 else (layer, self._back(layer, None))
 
     def canonical(self, words: Sequence[int]) -> Words:
         array = (c_uint64 * self.engine.words)(*words)

@@ -177,7 +177,8 @@ class ReferenceSearch:
             self.status = FINISHED
             return self.status
         self.found.depth += bool(self.seen) and len(self.seen) > len(self.following)
-        self.layer, self.following = deque(self.following), []
+        pack = self.system.layout.pack
+        self.layer, self.following = deque(sorted(self.following, key=lambda state: pack(*state))), []
         for state in self.layer:
             for name in self.reference.violated(state):
                 if name not in self.first:

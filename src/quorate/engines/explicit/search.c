@@ -46,8 +46,8 @@ struct sink {
   outbox *outboxes;                /* one per shard, twice: the others still read what was posted a round ago */
   unsigned parity;
   outbox own;                      /* what is for the shard whose states are being expanded */
-  u64 deadlocks, first_deadlock, expanded, unreduced;
-  u64 bad;                         /* properties that a state found by this thread violates */
+  u64 deadlocks, expanded, unreduced;
+  u64 bad;                         /* properties that a state of the layer being found violates */
   shard *home;
   u64 buffer[BUFFER * WORDS];
   u64 hashes[BUFFER + 1];
@@ -81,7 +81,7 @@ struct search {
   u64 *layers;                     /* for each layer and shard, the number of its first state */
   u64 layer_capacity;
   u64 bad, first_bad[64][3];       /* violated properties; depth, shard and number of the first such state */
-  u64 deadlock[2];
+  u64 stuck;                       /* the first layer with a state that has no successor */
   int keep_going, status, pause;
   unsigned rounds;
   atomic_int failed, gate;
@@ -352,9 +352,35 @@ static void mark_safe(search *q) {
   }
 }
 
+/* For each property violated for the first time, the least such state among those that the layer being found has so far:
+   which one it is depends neither on the order in which states were found nor on the number of shards. */
+static void find_bad(search *q) {
+  const u64 depth = q->total.depth + 1;
+  u64 bad = 0;
+  for (unsigned t = 0; t < q->threads; t++) bad |= q->sinks[t].bad;
+  for (int p = 0; p < 64; p++)
+    if (q->bad >> p & 1 && q->first_bad[p][0] < depth) bad &= ~(1ull << p);
+  if (!bad) return;
+  q->bad &= ~bad;
+  for (unsigned i = 0; i < q->shards; i++)
+    for (u64 n = q->shard[i].to; n < q->shard[i].count; n++) {
+      const u64 *s = q->shard[i].log + n * WORDS;
+      u64 here = violated(s) & bad;
+      for (int p = 0; here; p++, here >>= 1) {
+        u64 *first = q->first_bad[p];
+        if (!(here & 1) || (q->bad >> p & 1 && !less(s, q->shard[first[1]].log + first[2] * WORDS))) continue;
+        first[0] = depth;
+        first[1] = i;
+        first[2] = n;
+        q->bad |= 1ull << p;
+      }
+    }
+}
+
 /* After each chunk, by one thread while the others wait: gather counters, begin the next layer, decide whether to go on. */
 static void settle(search *q) {
   if (atomic_load(&q->failed)) {
+    find_bad(q);
     q->status = OUT_OF_MEMORY;
     q->pause = 1;
     return;
@@ -368,6 +394,7 @@ static void settle(search *q) {
       q->total.transitions += k->fired[i];
       k->fired[i] = 0;
     }
+    if (k->deadlocks && q->stuck == ~0ull) q->stuck = depth;
     q->total.deadlocks += k->deadlocks;
     q->total.unreduced += k->unreduced;
     k->deadlocks = k->unreduced = 0;
@@ -378,22 +405,8 @@ static void settle(search *q) {
   }
   q->total.states = states;
   q->used = bytes_used(q);
-  u64 bad = 0;
-  for (unsigned t = 0; t < q->threads; t++) bad |= q->sinks[t].bad;
-  bad &= ~q->bad;
-  if (bad) {                       /* find the first such state of each property in what this layer has added */
-    for (unsigned i = 0; i < q->shards; i++)
-      for (u64 n = q->shard[i].to; n < q->shard[i].count && bad & ~q->bad; n++) {
-        u64 here = violated(q->shard[i].log + n * WORDS) & ~q->bad;
-        for (int p = 0; here; p++, here >>= 1)
-          if (here & 1) {
-            q->first_bad[p][0] = depth + 1;
-            q->first_bad[p][1] = i;
-            q->first_bad[p][2] = n;
-            q->bad |= 1ull << p;
-          }
-      }
-  }
+  q->pause = now() > q->until;
+  if (!left || q->pause) find_bad(q);
   if (!left) {
     u64 added = 0;
     for (unsigned i = 0; i < q->shards; i++) added += q->shard[i].count - q->shard[i].to;
@@ -412,10 +425,11 @@ static void settle(search *q) {
         q->layers[(depth + 2) * q->shards + i] = h->to;
       }
       q->total.depth = depth + 1;
+      for (unsigned t = 0; t < q->threads; t++) q->sinks[t].bad = 0;
       if (q->bad && !q->keep_going) q->status = STOPPED;
     }
   }
-  q->pause = q->status != RUNNING || now() > q->until;
+  if (q->status != RUNNING) q->pause = 1;
   plan(q);
   mark_safe(q);
 }
@@ -429,10 +443,7 @@ static void expand_chunk(struct sink *k, shard *h) {
     copy(s, h->log + h->cursor * WORDS);
     k->expanded = 0;
     expand(s, k);
-    if (!k->expanded) {
-      k->deadlocks++;
-      if (k->first_deadlock == ~0ull) k->first_deadlock = (u64)(h - k->search->shard) << 40 | h->cursor;
-    }
+    k->deadlocks += !k->expanded;
   }
   flush_search(k);
 }
@@ -479,7 +490,7 @@ search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going
   q->safe_cursors = calloc(shards, 8);
   q->layer_capacity = 64;
   q->layers = calloc(q->layer_capacity * shards, 8);
-  q->deadlock[0] = q->deadlock[1] = ~0ull;
+  q->stuck = ~0ull;
   for (unsigned i = 0; i < shards; i++) {
     shard *h = q->shard + i;
     h->lines = FIRST_LINES;
@@ -494,7 +505,6 @@ search *search_new(unsigned shards, unsigned threads, u64 memory, int keep_going
     k->flush = flush_search;
     k->next = k->buffer;
     k->end = k->buffer + BUFFER * WORDS;
-    k->first_deadlock = ~0ull;
     memset(k->recent, 255, sizeof k->recent);
     k->outboxes = calloc(2 * shards, sizeof *k->outboxes);
   }
@@ -541,12 +551,11 @@ int search_load(search *q, unsigned index, const u64 *states, u64 count) {
 
 /* Continue from saved states; cursors, layers and totals are as they were. */
 int search_resume(search *q, const u64 *cursors, const u64 *layers, const totals *total, u64 bad, const u64 *first_bad,
-                  u64 deadlock_shard, u64 deadlock_number) {
+                  u64 stuck) {
   q->total = *total;
   q->bad = bad;
   memcpy(q->first_bad, first_bad, sizeof q->first_bad);
-  q->deadlock[0] = deadlock_shard;
-  q->deadlock[1] = deadlock_number;
+  q->stuck = stuck;
   q->layer_capacity = 2 * (total->depth + 3);
   q->layers = realloc(q->layers, q->layer_capacity * q->shards * 8);
   memcpy(q->layers, layers, (total->depth + 2) * q->shards * 8);
@@ -556,6 +565,7 @@ int search_resume(search *q, const u64 *cursors, const u64 *layers, const totals
     h->to = layers[(total->depth + 1) * q->shards + i];
     h->cursor = cursors[i];
     if (!fill(q, h)) return q->status = OUT_OF_MEMORY;
+    for (u64 n = h->to; n < h->count; n++) q->sinks[0].bad |= violated(h->log + n * WORDS);
   }
   q->used = bytes_used(q);
   plan(q);
@@ -575,13 +585,6 @@ int search_run(search *q, double seconds) {
   work(q->sinks);
   for (unsigned t = 1; t < started; t++) pthread_join(threads[t], 0);
   if (started < q->threads) return q->status = OUT_OF_MEMORY;
-  for (unsigned t = 0; t < q->threads; t++) {
-    const u64 first = q->sinks[t].first_deadlock;
-    if (first != ~0ull && q->deadlock[0] == ~0ull) {
-      q->deadlock[0] = first >> 40;
-      q->deadlock[1] = first & ((1ull << 40) - 1);
-    }
-  }
   return q->status;
 }
 
@@ -589,7 +592,7 @@ const totals *search_totals(const search *q) { return &q->safe; }
 u64 search_used(const search *q) { return q->used; }
 u64 search_bad(const search *q) { return q->bad; }
 const u64 *search_first_bad(const search *q) { return &q->first_bad[0][0]; }
-const u64 *search_deadlock(const search *q) { return q->deadlock; }
+u64 search_stuck(const search *q) { return q->stuck; }
 const u64 *search_layers(const search *q) { return q->layers; }
 const u64 *search_counts(const search *q) { return q->safe_counts; }
 const u64 *search_cursors(const search *q) { return q->safe_cursors; }
@@ -603,31 +606,34 @@ static void flush_match(struct sink *k) {
   search *q = k->search;
   for (u64 *s = k->buffer; s < k->next; s += WORDS) {
     if (q->symmetry.tables) canonical(q->symmetry, s);
-    if (equal(s, k->picked)) k->seen = 1;
+    if (k->picked && equal(s, k->picked)) k->seen = 1;
   }
   k->next = k->buffer;
 }
 
-/* A state of the given layer that leads to the target in one step: writes its words, returns whether there is one. */
-int search_parent(search *q, u64 layer, const u64 *target, u64 *parent) {
+/* The least state of the given layer that leads to the target in one step or, where there is no target, that has no
+   successor: writes its words, returns whether there is one. */
+int search_back(search *q, u64 layer, u64 *target, u64 *found) {
   struct sink *k = calloc(1, sizeof *k);
-  u64 wanted[WORDS];
-  memcpy(wanted, target, sizeof wanted);
+  int any = 0;
   k->search = q;
   k->flush = flush_match;
   k->next = k->buffer;
   k->end = k->buffer + BUFFER * WORDS;
-  k->picked = wanted;
-  for (unsigned i = 0; i < q->shards && !k->seen; i++)
+  k->picked = target;
+  for (unsigned i = 0; i < q->shards; i++)
     for (u64 n = q->layers[layer * q->shards + i]; n < q->layers[(layer + 1) * q->shards + i]; n++) {
       const u64 *s = q->shard[i].log + n * WORDS;
+      if (any && less(found, s)) continue;
+      k->seen = k->expanded = 0;
       expand(s, k);
       flush_match(k);
-      if (k->seen) { memcpy(parent, s, 8 * WORDS); break; }
+      if (!(target ? k->seen : !k->expanded)) continue;
+      copy(found, s);
+      any = 1;
     }
-  const int found = k->seen != 0;
   free(k);
-  return found;
+  return any;
 }
 
 /* -- random runs ---------------------------------------------------------------------------------------------- */
