@@ -18,7 +18,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-FLAGS = ("-O2", "-std=c11", "-fPIC", "-shared", "-pthread", "-w")
+FLAGS = ("-std=c11", "-fPIC", "-shared", "-pthread", "-w")
+OPTIMISED, QUICK = "-O2", "-O0"
 FOR_THIS_MACHINE = "-march=native"
 
 
@@ -60,15 +61,15 @@ def _own_folder() -> Path:
     return Path(folder)
 
 
-def load_library(text: str) -> ctypes.CDLL:
-    """The compiled form of a C text, from the cache if it is there."""
+def load_library(text: str, level: str = OPTIMISED) -> ctypes.CDLL:
+    """The compiled form of a C text, from the cache if it is there; `QUICK` where compiling takes longer than running."""
     compiler = find_compiler()
     if compiler is None:
         raise CompilerError("no C compiler was found; install gcc or clang, or `pip install quorate[compiler]`")
-    key = hashlib.sha256("\0".join((text, _processor(), *compiler, *FLAGS)).encode()).hexdigest()[:40]
+    key = hashlib.sha256("\0".join((text, _processor(), *compiler, level, *FLAGS)).encode()).hexdigest()[:40]
     target = cache_folder() / f"{key}.so"
     if not target.exists():
-        _compile(compiler, text, target)
+        _compile(compiler, text, target, level)
     return ctypes.CDLL(str(target))
 
 
@@ -82,13 +83,13 @@ def _processor() -> str:
         return f"{platform.machine()} {platform.processor()}"
 
 
-def _compile(compiler: tuple[str, ...], text: str, target: Path) -> None:
+def _compile(compiler: tuple[str, ...], text: str, target: Path, level: str) -> None:
     """Compile beside the target, then rename: a half-written library is never seen."""
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         source, built = Path(folder) / "engine.c", Path(folder) / "engine.so"
         source.write_text(text)
         for extra in ((FOR_THIS_MACHINE,), ()):
-            command = [*compiler, *FLAGS, *extra, "-o", str(built), str(source)]
+            command = [*compiler, level, *FLAGS, *extra, "-o", str(built), str(source)]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
             except OSError as problem:

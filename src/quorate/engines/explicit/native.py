@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from quorate.engines.explicit.compile import load_library
+from quorate.engines.explicit.compile import OPTIMISED, load_library
 from quorate.engines.explicit.emit import fill
 from quorate.engines.explicit.reference import OUT_OF_MEMORY, RUNNING, Exploration
 from quorate.engines.explicit.system import Layout, System
@@ -69,10 +69,10 @@ class SymmetryTables:
 class Engine:
     """The compiled code of one system."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, level: str = OPTIMISED) -> None:
         self.system = system
         self.words = system.layout.words
-        self.library = library = load_library(fill("search.c", system))
+        self.library = library = load_library(fill("search.c", system), level)
         pointer, number = POINTER(c_uint64), c_uint64
         signatures: dict[str, tuple[Any, list[Any]]] = {
             "search_new": (c_void_p, [c_uint, c_uint, number, c_int, c_void_p, c_void_p, c_void_p]),

@@ -65,7 +65,7 @@ def induct(
     alive = properties
     rounds: list[dict[Obligation, Answer]] = []
     while pending:
-        answers = _decide(model, pending, alive, limits, progress)
+        answers = decide(model, pending, alive, limits, progress)
         rounds.append(answers)
         outcome.answers.update(answers)
         failing = {obligation.claim for obligation, answer in answers.items() if answer.status != "unsat"}
@@ -84,9 +84,10 @@ def induct(
     return outcome
 
 
-def _decide(
+def decide(
     model: RelationalModel, obligations: list[Obligation], assumed: list[Named], limits: Limits, progress: Progress
 ) -> dict[Obligation, Answer]:
+    """Answers to obligations under what is assumed, those of a transition as one group."""
     by_transition: dict[str | None, list[Obligation]] = {}
     for obligation in obligations:
         key = obligation.transition.name if obligation.transition else None

@@ -1,0 +1,394 @@
+/* The strongest clauses that hold in all rows seen so far.
+
+   A row is the set of literals that are false for one state and one assignment of the variables; a clause fails in a row
+   that contains all of its literals.  Kept are the minimal clauses of at most `most` literals that fail in no row, one for
+   each class under renaming of variables: its least member.  All others that hold are weaker than one of these. */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+
+enum { LONGEST = 8 };
+
+typedef struct { int16_t literals[LONGEST]; } clause;     /* in increasing order; -1 behind the last */
+
+typedef struct {
+  int literals, words, most, variables, present;
+  u32 *masks;                      /* the variables of each literal */
+  u32 *firsts;                     /* for each variable, those that must be used where it is */
+  int maps, placements;
+  u32 *domains, *place_domains;
+  int16_t *images, *places;
+  clause *list;                    /* all clauses that ever were minimal; `alive` tells which still are */
+  unsigned char *alive;
+  u64 count, capacity;
+  u64 *slots, size, used;          /* a hash table of numbers in the list, plus one */
+  u64 *rows, row_count, row_capacity;
+  u64 *row_slots, row_size;
+} space;
+
+static u64 mix(u64 x) {
+  x ^= x >> 32; x *= 0x9E3779B97F4A7C15ull; x ^= x >> 29; x *= 0xBF58476D1CE4E5B9ull; x ^= x >> 32;
+  return x;
+}
+
+static int length(const clause *c) {
+  int n = 0;
+  while (n < LONGEST && c->literals[n] >= 0) n++;
+  return n;
+}
+
+static void sort(int16_t *values, int n) {
+  for (int i = 1; i < n; i++) {
+    const int16_t v = values[i];
+    int j = i;
+    for (; j > 0 && values[j - 1] > v; j--) values[j] = values[j - 1];
+    values[j] = v;
+  }
+}
+
+static u32 variables(const space *s, const clause *c) {
+  u32 used = 0;
+  for (int i = 0; i < LONGEST && c->literals[i] >= 0; i++) used |= s->masks[c->literals[i]];
+  return used;
+}
+
+/* Whether variables of ordered sorts are used from the first on: only then do rows tell whether a clause holds. */
+static int from_first(const space *s, u32 used) {
+  for (int v = 0; v < s->variables; v++) if (used >> v & 1 && s->firsts[v] & ~used) return 0;
+  return 1;
+}
+
+static int lower_bound(const u32 *values, int count, u32 wanted) {
+  int low = 0, high = count;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (values[middle] < wanted) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+/* The least clause that renaming of variables makes of this one. */
+static void canonical(const space *s, clause *c) {
+  const int n = length(c);
+  const u32 used = variables(s, c);
+  const int low = lower_bound(s->domains, s->maps, used);
+  clause best = *c;
+  int first = 1;
+  for (int m = low; m < s->maps && s->domains[m] == used; m++) {
+    const int16_t *image = s->images + (u64)m * (u64)s->literals;
+    clause other;
+    memset(&other, 255, sizeof other);
+    int whole = 1;
+    for (int i = 0; i < n; i++) {
+      other.literals[i] = image[c->literals[i]];
+      whole &= other.literals[i] >= 0;
+    }
+    if (!whole) continue;
+    sort(other.literals, n);
+    int smaller = first;
+    for (int i = 0; !first && i < n; i++)
+      if (other.literals[i] != best.literals[i]) { smaller = other.literals[i] < best.literals[i]; break; }
+    if (smaller) best = other;
+    first = 0;
+  }
+  *c = best;
+}
+
+static u64 code(const clause *c) {
+  u64 words[2];
+  memcpy(words, c, sizeof words);
+  return mix(words[0] ^ mix(words[1] + 0x9E3779B97F4A7C15ull));
+}
+
+static u64 find(const space *s, const clause *c) {
+  for (u64 i = code(c) & (s->size - 1);; i = (i + 1) & (s->size - 1)) {
+    if (!s->slots[i]) return ~0ull;
+    if (!memcmp(s->list + s->slots[i] - 1, c, sizeof *c)) return s->slots[i] - 1;
+  }
+}
+
+static void put(space *s, u64 number) {
+  u64 i = code(s->list + number) & (s->size - 1);
+  while (s->slots[i]) i = (i + 1) & (s->size - 1);
+  s->slots[i] = number + 1;
+}
+
+static void add(space *s, const clause *c) {
+  const u64 known = find(s, c);
+  if (known != ~0ull) return;
+  if (s->count == s->capacity) {
+    s->capacity *= 2;
+    s->list = realloc(s->list, s->capacity * sizeof *s->list);
+    s->alive = realloc(s->alive, s->capacity);
+  }
+  if (2 * s->count >= s->size) {
+    free(s->slots);
+    s->size *= 4;
+    s->slots = calloc(s->size, 8);
+    for (u64 i = 0; i < s->count; i++) put(s, i);
+  }
+  s->list[s->count] = *c;
+  s->alive[s->count] = 1;
+  put(s, s->count++);
+}
+
+static void *copied(const void *data, u64 bytes) { return memcpy(malloc(bytes + 8), data, bytes); }
+
+space *space_new(int literals, int words, int most, int variables, int present, const u32 *masks, const u32 *firsts,
+                 int maps, const u32 *domains, const int16_t *images,
+                 int placements, const u32 *place_domains, const int16_t *places) {
+  space *s = calloc(1, sizeof *s);
+  s->literals = literals;
+  s->words = words;
+  s->most = most;
+  s->variables = variables;
+  s->present = present;
+  s->masks = copied(masks, (u64)literals * 4);
+  s->firsts = copied(firsts, (u64)variables * 4);
+  s->maps = maps;
+  s->domains = copied(domains, (u64)maps * 4);
+  s->images = copied(images, (u64)maps * (u64)literals * 2);
+  s->placements = placements;
+  s->place_domains = copied(place_domains, (u64)placements * 4);
+  s->places = copied(places, (u64)placements * (u64)literals * 2);
+  s->capacity = 1024;
+  s->list = malloc(s->capacity * sizeof *s->list);
+  s->alive = malloc(s->capacity);
+  s->size = 4096;
+  s->slots = calloc(s->size, 8);
+  s->row_capacity = 1024;
+  s->rows = malloc(s->row_capacity * (u64)words * 8);
+  s->row_size = 4096;
+  s->row_slots = calloc(s->row_size, 8);
+  return s;
+}
+
+void space_free(space *s) {
+  free(s->masks); free(s->firsts); free(s->domains); free(s->images); free(s->place_domains); free(s->places);
+  free(s->list); free(s->alive); free(s->slots); free(s->rows);
+  free(s->row_slots); free(s);
+}
+
+/* -- rows ----------------------------------------------------------------------------------------------------- */
+
+static u64 row_code(const space *s, const u64 *row) {
+  u64 h = 0;
+  for (int i = 0; i < s->words; i++) h = mix(h ^ mix(row[i] + (u64)i * 0x9E3779B97F4A7C15ull));
+  return h;
+}
+
+/* Keep a row; returns whether it is new. */
+static int keep(space *s, const u64 *row) {
+  if (2 * s->row_count >= s->row_size) {
+    free(s->row_slots);
+    s->row_size *= 4;
+    s->row_slots = calloc(s->row_size, 8);
+    for (u64 r = 0; r < s->row_count; r++) {
+      u64 i = row_code(s, s->rows + r * (u64)s->words) & (s->row_size - 1);
+      while (s->row_slots[i]) i = (i + 1) & (s->row_size - 1);
+      s->row_slots[i] = r + 1;
+    }
+  }
+  u64 i = row_code(s, row) & (s->row_size - 1);
+  for (; s->row_slots[i]; i = (i + 1) & (s->row_size - 1))
+    if (!memcmp(s->rows + (s->row_slots[i] - 1) * (u64)s->words, row, (u64)s->words * 8)) return 0;
+  if (s->row_count == s->row_capacity) {
+    s->row_capacity *= 2;
+    s->rows = realloc(s->rows, s->row_capacity * (u64)s->words * 8);
+  }
+  memcpy(s->rows + s->row_count * (u64)s->words, row, (u64)s->words * 8);
+  s->row_slots[i] = ++s->row_count;
+  return 1;
+}
+
+u64 space_keep(space *s, const u64 *rows, u64 count) {
+  u64 new = 0;
+  for (u64 r = 0; r < count; r++) new += (u64)keep(s, rows + r * (u64)s->words);
+  return new;
+}
+
+static int fails(const space *s, const clause *c, const u64 *row) {
+  for (int i = 0; i < LONGEST && c->literals[i] >= 0; i++)
+    if (!(row[c->literals[i] / 64] >> c->literals[i] % 64 & 1)) return 0;
+  return 1;
+}
+
+/* -- all minimal clauses, from the rows kept so far ------------------------------------------------------------- */
+
+typedef struct { space *s; u64 *columns, width; u64 *stack; clause c; } walk;
+
+static int empty(const walk *w, const int16_t *literals, int n) {
+  for (u64 i = 0; i < w->width; i++) {
+    u64 all = w->columns[(u64)literals[0] * w->width + i];
+    for (int j = 1; j < n && all; j++) all &= w->columns[(u64)literals[j] * w->width + i];
+    if (all) return 0;
+  }
+  return 1;
+}
+
+static clause without(const clause *c, int d) {
+  clause rest;
+  memset(&rest, 255, sizeof rest);
+  for (int i = 0, n = 0; i < LONGEST && c->literals[i] >= 0; i++) if (i != d) rest.literals[n++] = c->literals[i];
+  return rest;
+}
+
+/* Whether no literal can go.  Where one goes that only says that a variable is there, the others must mean the same
+   without it; where another goes, its variable may still be said to be there. */
+static int minimal(const walk *w, const clause *c) {
+  for (int d = 0; d < length(c); d++) {
+    clause rest = without(c, d);
+    if (c->literals[d] < 2 * w->s->present) canonical(w->s, &rest);
+    if (length(&rest) && empty(w, rest.literals, length(&rest))) return 0;
+  }
+  return 1;
+}
+
+static void descend(walk *w, int depth, int from) {
+  const u64 *above = w->stack + (u64)depth * w->width;
+  for (int l = from; l < w->s->literals; l++) {
+    if (l < 2 * w->s->present && !(l & 1)) continue;
+    if (depth && w->c.literals[depth - 1] == (l ^ 1)) continue;
+    const u64 *column = w->columns + (u64)l * w->width;
+    u64 i = 0;
+    while (i < w->width && !(above[i] & column[i])) i++;
+    w->c.literals[depth] = (int16_t)l;
+    if (i == w->width) {
+      if (from_first(w->s, variables(w->s, &w->c)) && minimal(w, &w->c)) {
+        clause c = w->c;
+        canonical(w->s, &c);
+        add(w->s, &c);
+      }
+    } else if (depth + 1 < w->s->most) {
+      u64 *next = w->stack + (u64)(depth + 1) * w->width;
+      for (u64 j = 0; j < w->width; j++) next[j] = above[j] & column[j];
+      descend(w, depth + 1, l + 1);
+    }
+  }
+  w->c.literals[depth] = -1;
+}
+
+void space_enumerate(space *s) {
+  walk w;
+  w.s = s;
+  w.width = (s->row_count + 63) / 64;
+  w.columns = calloc((u64)s->literals * w.width, 8);
+  w.stack = malloc(((u64)s->most + 1) * w.width * 8);
+  for (u64 r = 0; r < s->row_count; r++)
+    for (int l = 0; l < s->literals; l++)
+      if (s->rows[r * (u64)s->words + (u64)l / 64] >> l % 64 & 1) w.columns[(u64)l * w.width + r / 64] |= 1ull << r % 64;
+  memset(w.stack, 0, w.width * 8);
+  for (u64 r = 0; r < s->row_count; r++) w.stack[r / 64] |= 1ull << r % 64;
+  memset(&w.c, 255, sizeof w.c);
+  if (s->row_count) descend(&w, 0, 0);
+  free(w.columns);
+  free(w.stack);
+}
+
+/* -- weakening ------------------------------------------------------------------------------------------------ */
+
+static int holds(const space *s, clause *c) {
+  canonical(s, c);
+  const u64 known = find(s, c);
+  return known != ~0ull && s->alive[known];
+}
+
+/* Whether a clause that is alive implies this one: part of it, renamed, perhaps with a variable said to be there. */
+static int implied(const space *s, const clause *c) {
+  const int n = length(c);
+  const u32 used = variables(s, c);
+  for (unsigned part = 1; part < (1u << n); part++) {
+    clause d;
+    memset(&d, 255, sizeof d);
+    int m = 0;
+    for (int i = 0; i < n; i++) if (part >> i & 1) d.literals[m++] = c->literals[i];
+    clause e = d;
+    if (holds(s, &d)) return 1;
+    const u32 missing = used & ~variables(s, &e);
+    for (int p = 0; missing && p < s->present && m < n; p++)
+      if (s->masks[2 * p] & missing) e.literals[m++] = (int16_t)(2 * p + 1);
+    sort(e.literals, m);
+    if (missing && holds(s, &e)) return 1;
+  }
+  return 0;
+}
+
+/* All clauses with one more literal that do not fail in the row for that reason; the variables may move up to make room
+   for one below. */
+static void weaken(space *s, u64 number, const u64 *row) {
+  const clause old = s->list[number];
+  const int n = length(&old);
+  const u32 used = variables(s, &old);
+  s->alive[number] = 0;
+  if (n == s->most) return;
+  for (int m = lower_bound(s->place_domains, s->placements, used); m < s->placements && s->place_domains[m] == used; m++) {
+    const int16_t *place = s->places + (u64)m * (u64)s->literals;
+    clause moved = old;
+    int whole = 1;
+    for (int i = 0; i < n; i++) whole &= (moved.literals[i] = place[old.literals[i]]) >= 0;
+    if (!whole) continue;
+    const u32 there = variables(s, &moved);
+    for (int l = 0; l < s->literals; l++) {
+      if (l < 2 * s->present && !(l & 1)) continue;
+      if (!from_first(s, there | s->masks[l])) continue;
+      int fits = 1;
+      for (int i = 0; i < n; i++) fits &= moved.literals[i] / 2 != l / 2;
+      if (!fits) continue;
+      clause c = moved;
+      c.literals[n] = (int16_t)l;
+      sort(c.literals, n + 1);
+      if (fails(s, &c, row)) continue;
+      canonical(s, &c);
+      if (!implied(s, &c)) add(s, &c);
+    }
+  }
+}
+
+/* New rows: clauses that fail are replaced by the weaker ones that do not.  Returns how many failed. */
+u64 space_add(space *s, const u64 *rows, u64 count) {
+  u64 *new = malloc(count * (u64)s->words * 8 + 8), fresh = 0, failed = 0;
+  for (u64 r = 0; r < count; r++)
+    if (keep(s, rows + r * (u64)s->words))
+      memcpy(new + fresh++ * (u64)s->words, rows + r * (u64)s->words, (u64)s->words * 8);
+  for (u64 before = 1; before;) {
+    before = 0;
+    for (u64 i = 0; i < s->count; i++) {
+      if (!s->alive[i]) continue;
+      for (u64 r = 0; r < fresh; r++)
+        if (fails(s, s->list + i, new + r * (u64)s->words)) {
+          weaken(s, i, new + r * (u64)s->words);
+          before++;
+          break;
+        }
+    }
+    failed += before;
+  }
+  free(new);
+  return failed;
+}
+
+u64 space_count(const space *s) { return s->count; }
+u64 space_row_count(const space *s) { return s->row_count; }
+const clause *space_list(const space *s) { return s->list; }
+const unsigned char *space_alive(const space *s) { return s->alive; }
+
+/* Clauses that fail in one of the given rows, the shortest first: writes number of clause and row, returns how many. */
+u64 space_failing(const space *s, const u64 *rows, u64 count, u64 most, u64 *found) {
+  u64 n = 0;
+  for (int size = 1; size <= s->most && n < most; size++)
+    for (u64 i = 0; i < s->count && n < most; i++) {
+      if (!s->alive[i] || length(s->list + i) != size) continue;
+      for (u64 r = 0; r < count; r++)
+        if (fails(s, s->list + i, rows + r * (u64)s->words)) {
+          found[2 * n] = i;
+          found[2 * n + 1] = r;
+          n++;
+          break;
+        }
+    }
+  return n;
+}

@@ -1,0 +1,103 @@
+"""The strongest clauses of a language that hold in all rows: the candidates, in compiled code.
+
+`Candidates` is a set that only ever grows weaker: rows are added, clauses that fail in one of them are replaced by the
+next weaker ones.  Whatever clause of the language holds in all rows is implied by a candidate (Theorems 1, 2 and 4 of the
+thesis, for clauses).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_int, c_uint64, c_void_p
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy
+
+from quorate.engines.explicit.compile import load_library
+from quorate.methods.inference.language import Clause, Language
+from quorate.methods.inference.states import Array
+
+LONGEST = 8
+
+
+@cache
+def _library() -> Any:
+    library = load_library(files(__package__).joinpath("clauses.c").read_text())
+    number = c_uint64
+    for name, result, arguments in (
+        ("space_new", c_void_p, [*[c_int] * 5, c_void_p, c_void_p, *[c_int, c_void_p, c_void_p] * 2]),
+        ("space_free", None, [c_void_p]),
+        ("space_keep", number, [c_void_p, c_void_p, number]),
+        ("space_enumerate", None, [c_void_p]),
+        ("space_add", number, [c_void_p, c_void_p, number]),
+        ("space_count", number, [c_void_p]),
+        ("space_row_count", number, [c_void_p]),
+        ("space_list", POINTER(ctypes.c_int16), [c_void_p]),
+        ("space_alive", POINTER(ctypes.c_uint8), [c_void_p]),
+        ("space_failing", number, [c_void_p, c_void_p, number, number, c_void_p]),
+    ):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class Candidates:
+    """The minimal clauses of a language that fail in no row."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.library = _library()
+        (domains, images), (places, moves) = language.maps, language.placements
+        self.handle = self.library.space_new(
+            language.literals, language.words, language.size, len(language.variables), language.present,
+            language.masks.ctypes.data, language.firsts.ctypes.data,
+            len(domains), domains.ctypes.data, images.ctypes.data,
+            len(places), places.ctypes.data, moves.ctypes.data,
+        )  # fmt: skip
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            self.library.space_free(self.handle)
+
+    def keep(self, rows: Array) -> int:
+        """Rows to enumerate from; returns how many were new."""
+        rows = numpy.ascontiguousarray(rows)
+        return int(self.library.space_keep(self.handle, rows.ctypes.data, len(rows)))
+
+    def enumerate(self) -> None:
+        """Find all minimal clauses that hold in the rows kept."""
+        self.library.space_enumerate(self.handle)
+
+    def add(self, rows: Array) -> int:
+        """Weaken the clauses that fail in new rows; returns how many failed."""
+        rows = numpy.ascontiguousarray(rows)
+        return int(self.library.space_add(self.handle, rows.ctypes.data, len(rows)))
+
+    @property
+    def rows(self) -> int:
+        return int(self.library.space_row_count(self.handle))
+
+    def clause(self, number: int) -> Clause:
+        start = self.library.space_list(self.handle)
+        literals = start[number * LONGEST : (number + 1) * LONGEST]
+        return tuple(literal for literal in literals if literal >= 0)
+
+    def is_alive(self, number: int) -> bool:
+        return bool(self.library.space_alive(self.handle)[number])
+
+    def alive(self) -> Array:
+        """The numbers of all clauses that hold."""
+        count = int(self.library.space_count(self.handle))
+        if not count:
+            return numpy.zeros(0, numpy.intp)
+        flags = numpy.ctypeslib.as_array(self.library.space_alive(self.handle), shape=(count,))
+        return numpy.flatnonzero(flags)
+
+    def failing(self, rows: Array, most: int) -> list[tuple[int, int]]:
+        """Clauses that fail in one of the rows, shortest first, each with such a row."""
+        rows = numpy.ascontiguousarray(rows)
+        found = (c_uint64 * (2 * most))()
+        count = int(self.library.space_failing(self.handle, rows.ctypes.data, len(rows), most, found))
+        return [(found[2 * i], found[2 * i + 1]) for i in range(count)]

@@ -1,0 +1,190 @@
+"""Questions about one state, or one step, over given sizes, with clauses as hypotheses that may be withdrawn.
+
+Each question is a SAT problem that grows: hypotheses are added where a model violates them, never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import numpy
+
+from quorate.engines.smt.ground import FALSE, TRUE, Circuit, Grounder
+from quorate.logic.expansion import Ground, Tables
+from quorate.logic.structures import domain
+from quorate.logic.terms import BOOL, Sort, Symbol, Term, Var
+from quorate.methods.inference.language import Clause, Language
+from quorate.methods.inference.states import Array, States, shape
+from quorate.models.relational import RelationalModel, Transition
+
+
+class Question:
+    """Is there a state, or a step, such that..?
+
+    `before` and `after` are the tables of its states; without a transition both are the same.
+    """
+
+    def __init__(
+        self,
+        model: RelationalModel,
+        sizes: Mapping[Sort, int],
+        orders: Mapping[Sort, Symbol],
+        transition: Transition | None = None,
+        required: Iterable[Term] = (),
+        constants: Sequence[Var] = (),
+    ) -> None:
+        from pysat.solvers import Solver
+
+        self.model, self.sizes, self.transition = model, dict(sizes), transition
+        self.name = transition.name if transition else ""
+        self.circuit = Circuit()
+        self.grounder = Grounder(self.circuit, self.sizes)
+        self.solver = Solver(name="cadical153")
+        self._fed = 0
+        derived = model.derived_symbols
+        tables: Tables = {s: self.grounder.table(s) for s in model.symbols if s not in derived}
+        for sort, order in orders.items():
+            for a, b in combinations(range(self.sizes[sort]), 2):
+                tables[order][a, b], tables[order][b, a] = TRUE, FALSE
+        self.before = self._with_derived(tables)
+        self.constants: dict[Var, Ground] = {constant: self.grounder.unknown(constant.sort) for constant in constants}
+        for item in model.background():
+            if not item.name.startswith("definition of "):
+                self.circuit.require(self.grounder.formula(item.formula, self.before))
+        for formula in required:
+            self.circuit.require(self.grounder.formula(formula, self.before, self.constants))
+        self.after = self.before if transition is None else self._step(transition)
+        self._readers: dict[bool, list[tuple[Symbol, Array, bool]]] = {}
+        self._grounded: dict[tuple[Term, tuple[int, ...], bool], int] = {}
+        self.active: dict[int, int] = {}
+        """For every clause that is a hypothesis here, the literal that switches it on."""
+
+    def _with_derived(self, tables: Tables) -> Tables:
+        for item in self.model.derived:
+            assert item.definition is not None
+            variables, body = item.definition
+            table = {}
+            for args in product(*(domain(sort, self.sizes) for sort in item.symbol.arguments)):
+                env = {v: self.grounder.constant(a, v.sort) for v, a in zip(variables, args, strict=True)}
+                table[args] = self.grounder.term(body, tables, env)
+            tables = {**tables, item.symbol: table}
+        return tables
+
+    def _step(self, transition: Transition) -> Tables:
+        ground = self.grounder
+        env: dict[Var, Ground] = {p: ground.unknown(p.sort) for p in transition.parameters}
+        tables = {**self.before, **{choice: ground.table(choice) for choice in transition.choices}}
+        self.circuit.require(ground.formula(transition.guard, tables, env))
+        after = {symbol: table for symbol, table in self.before.items() if symbol not in self.model.derived_symbols}
+        for update in transition.updates:
+            after[update.symbol] = {}
+            for args in self.before[update.symbol]:
+                inner = {v: ground.constant(a, v.sort) for v, a in zip(update.variables, args, strict=True)}
+                after[update.symbol][args] = ground.term(update.value, tables, {**env, **inner})
+        return self._with_derived(after)
+
+    # -- clauses ------------------------------------------------------------------------------------------------
+
+    def literal(self, atom: Term, env: Mapping[Var, int], after: bool) -> int:
+        """What an atom is at an assignment."""
+        key = atom, tuple(env[v] for v in sorted(atom.free & set(env), key=lambda v: v.name)), after
+        found = self._grounded.get(key)
+        if found is None:
+            found = self.grounder.formula(atom, self.after if after else self.before, {**env, **self.constants})
+            self._grounded[key] = found
+        return found
+
+    def instance(self, language: Language, clause: Clause, env: Mapping[Var, int], after: bool) -> list[int]:
+        """The literals of a clause at an assignment."""
+        return [
+            self.literal(language.atoms[number // 2], env, after) * (-1 if number % 2 else 1) for number in clause
+        ]
+
+    def violation(self, language: Language, clause: Clause, after: bool) -> int:
+        """The literal that says that a clause is violated, at the least assignments that stand for all."""
+        used = frozenset().union(*(language.atoms[number // 2].free for number in clause))
+        choices: list[list[tuple[tuple[Var, int], ...]]] = []
+        for block in language.blocks:
+            variables = [variable for variable in block.variables if variable in used]
+            size = len(domain(block.sort, self.sizes))
+            if len(variables) > size:
+                return FALSE
+            values = combinations(range(size), len(variables)) if self._ordered(block) else [range(len(variables))]
+            choices.append([tuple(zip(variables, value, strict=True)) for value in values])
+        cases = []
+        for parts in product(*choices):
+            env = {variable: value for part in parts for variable, value in part}
+            cases.append(self.circuit.conj(-literal for literal in self.instance(language, clause, env, after)))
+        return self.circuit.disj(cases)
+
+    def _ordered(self, block: Any) -> bool:
+        return block.order is not None or bool(block.sort.elements)
+
+    def suppose(self, language: Language, number: int, clause: Clause, env: Mapping[Var, int], after: bool) -> None:
+        """Add an instance of a hypothesis."""
+        if number not in self.active:
+            self.active[number] = self.circuit.variable()
+        literals = self.instance(language, clause, env, after)
+        if TRUE not in literals:
+            self.circuit.clauses.append((-self.active[number], *(x for x in literals if x != FALSE)))
+
+    def withdraw(self, number: int) -> None:
+        """A hypothesis no longer holds."""
+        literal = self.active.pop(number, None)
+        if literal is not None:
+            self.circuit.clauses.append((-literal,))
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def solve(self, goal: int) -> bool:
+        if goal == FALSE:
+            return False
+        new = self.circuit.clauses[self._fed :]
+        if new:
+            self.solver.append_formula(new)
+            self._fed = len(self.circuit.clauses)
+        return bool(self.solver.solve(assumptions=[*([] if goal == TRUE else [goal]), *self.active.values()]))
+
+    def core(self) -> frozenset[int]:
+        """The hypotheses that the last negative answer needed."""
+        used = set(self.solver.get_core() or ())
+        return frozenset(number for number, literal in self.active.items() if literal in used)
+
+    def read(self, after: bool) -> tuple[States, dict[Var, int]]:
+        """The state that the last positive answer describes, and the values of the constants."""
+        model = self.solver.get_model() or []
+        values = numpy.zeros(max(len(model), self.circuit.count) + 1, bool)
+        values[1 : len(model) + 1] = numpy.array(model) > 0
+        values[1] = True
+        tables = {}
+        for symbol, literals, is_known in self._reader(after):
+            if is_known:
+                tables[symbol] = literals
+                continue
+            truth = numpy.where(literals > 0, values[numpy.abs(literals)], ~values[numpy.abs(literals)])
+            tables[symbol] = truth if symbol.sort is BOOL else truth.argmax(axis=-1)
+        constants = {
+            constant: value if isinstance(value, int) else next((i for i, x in enumerate(value) if values[x]), 0)
+            for constant, value in self.constants.items()
+        }
+        return States(self.sizes, 1, tables), constants
+
+    def _reader(self, after: bool) -> list[tuple[Symbol, Array, bool]]:
+        """For every symbol its literals (or, where it is known, its values) as an array."""
+        if after not in self._readers:
+            self._readers[after] = []
+            for symbol, table in (self.after if after else self.before).items():
+                sizes = shape(symbol, self.sizes)
+                if symbol.sort is BOOL:
+                    literals = numpy.array(list(table.values()), numpy.int64).reshape(1, *sizes)
+                    self._readers[after].append((symbol, literals, False))
+                elif len(domain(symbol.sort, self.sizes)) == 1:
+                    self._readers[after].append((symbol, numpy.zeros((1, *sizes), numpy.intp), True))
+                else:
+                    size = len(domain(symbol.sort, self.sizes))
+                    rows = [self.grounder._spread(value, size) for value in table.values()]
+                    literals = numpy.array(rows, numpy.int64).reshape(1, *sizes, size)
+                    self._readers[after].append((symbol, literals, False))
+        return self._readers[after]

@@ -1,0 +1,75 @@
+"""Reachable states of small instances: every candidate must hold in all of them.
+
+Samples only save work: a candidate that they wrongly spare is refuted later, by a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy
+
+from quorate.engines.explicit.arrays import all_states, random_states, unpack
+from quorate.engines.explicit.compile import QUICK
+from quorate.engines.explicit.instance import Instance
+from quorate.engines.explicit.native import Engine, Search
+from quorate.engines.explicit.reference import FINISHED
+from quorate.engines.explicit.worlds import InstanceError
+from quorate.logic.terms import Sort, Symbol
+from quorate.methods.inference.states import States, from_instance, in_order
+from quorate.models.relational import RelationalModel
+
+MOST_STATES = 20_000
+SECONDS = 0.3
+WALKS, STEPS = 200, 40
+LARGEST, FEW_STATES = 5, 2_000
+"""Instances grow up to that size, or until they have more than a few states."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """States of one instance; `complete` if they are all, up to symmetry; `violated` names properties they violate."""
+
+    instance: Instance
+    states: States
+    complete: bool
+    violated: tuple[str, ...]
+
+
+def sample(
+    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], seed: int
+) -> Sample | None:
+    """States of an instance: all of them if they are few, else those near the beginning and on random runs."""
+    try:
+        instance = Instance(model, sizes)
+        system = instance.system
+    except InstanceError:
+        return None
+    if not system.worlds:
+        return None
+    engine = Engine(system, QUICK)
+    search = Search(engine, system.symmetry is not None, jobs=1, memory_mb=1024, keep_going=False)
+    search.begin()
+    search.run(SECONDS)
+    complete = search.status == FINISHED
+    rows = unpack(system.layout, all_states(search))
+    generator = numpy.random.default_rng(seed)
+    if len(rows) > MOST_STATES:
+        rows = rows[generator.choice(len(rows), MOST_STATES, replace=False)]
+    if not complete and not search.bad:
+        walks = random_states(engine, WALKS, STEPS, seed)
+        walked = unpack(system.layout, walks.reshape(-1, walks.shape[-1]))
+        rows = numpy.concatenate([rows, numpy.unique(walked, axis=0)])
+    states = in_order(from_instance(instance, rows), orders)
+    return Sample(instance, states, complete, tuple(search.found.violations))
+
+
+def samples(model: RelationalModel, orders: Mapping[Sort, Symbol], seed: int) -> Iterator[Sample]:
+    """States of instances in which all sorts have the same size, as long as there are few."""
+    for size in range(2, LARGEST + 1):
+        found = sample(model, {sort: size for sort in model.sorts if sort.uninterpreted}, orders, seed)
+        if found is not None:
+            yield found
+            if found.violated or found.states.count > FEW_STATES:
+                return

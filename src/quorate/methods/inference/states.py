@@ -1,0 +1,174 @@
+"""Many states of one size at once, as arrays, and what terms mean in all of them.
+
+A term over variables is evaluated for every state and every assignment in one go: states run along the first axis,
+assignments along the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy
+
+from quorate.engines.explicit.instance import Instance
+from quorate.engines.explicit.worlds import entries
+from quorate.logic.structures import EvaluationError, Structure, domain
+from quorate.logic.terms import (
+    BOOL,
+    And,
+    Apply,
+    Equal,
+    Forall,
+    If,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Quantified,
+    Sort,
+    Symbol,
+    Term,
+    Var,
+)
+from quorate.models.relational import RelationalModel
+
+Array = numpy.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class States:
+    """`tables` has, for each symbol, an array of its values: states along the first axis, arguments along the others."""
+
+    sizes: Mapping[Sort, int]
+    count: int
+    tables: Mapping[Symbol, Array]
+
+    def evaluate(self, term: Term, env: Mapping[Var, Any]) -> Array:
+        """The values of a term: an array that broadcasts to (states, assignments).
+
+        `env` gives each free variable an element, or an array of elements, one per assignment.
+        """
+        match term:
+            case Var():
+                return numpy.asarray(env[term]).reshape(1, -1)
+            case Apply(symbol, args):
+                return self._lookup(symbol, [self.evaluate(arg, env) for arg in args])
+            case Not(arg):
+                return numpy.logical_not(self.evaluate(arg, env))
+            case And(args) | Or(args):
+                combine = numpy.logical_and if isinstance(term, And) else numpy.logical_or
+                result = numpy.full((1, 1), isinstance(term, And))
+                for arg in args:
+                    result = combine(result, self.evaluate(arg, env))
+                return result
+            case Implies(left, right):
+                return numpy.logical_or(numpy.logical_not(self.evaluate(left, env)), self.evaluate(right, env))
+            case Iff(left, right) | Equal(left, right):
+                return numpy.equal(self.evaluate(left, env), self.evaluate(right, env))
+            case If(condition, then, otherwise):
+                return numpy.where(
+                    self.evaluate(condition, env), self.evaluate(then, env), self.evaluate(otherwise, env)
+                )
+            case Quantified(variables, body):
+                combine = numpy.logical_and if isinstance(term, Forall) else numpy.logical_or
+                result = numpy.full((1, 1), isinstance(term, Forall))
+                for values in product(*(domain(variable.sort, self.sizes) for variable in variables)):
+                    result = combine(result, self.evaluate(body, {**env, **dict(zip(variables, values, strict=True))}))
+                return result
+        raise EvaluationError(f"{type(term).__name__} terms have no value in a finite state")
+
+    def _lookup(self, symbol: Symbol, args: Sequence[Array]) -> Array:
+        if not args and symbol.name in symbol.sort.elements:
+            return numpy.full((1, 1), symbol.sort.elements.index(symbol.name))
+        table = self.tables[symbol]
+        if not args:
+            return table.reshape(-1, 1)
+        if len(table) == 1:
+            return table[(numpy.zeros((1, 1), numpy.intp), *(arg.astype(numpy.intp) for arg in args))]
+        rows = numpy.arange(self.count).reshape(-1, 1)
+        return table[(rows, *(arg.astype(numpy.intp) for arg in args))]
+
+    def part(self, start: int, end: int) -> States:
+        """Some of the states."""
+        chosen = {s: table if len(table) == 1 else table[start:end] for s, table in self.tables.items()}
+        return States(self.sizes, end - start, chosen)
+
+
+def shape(symbol: Symbol, sizes: Mapping[Sort, int]) -> tuple[int, ...]:
+    return tuple(len(domain(sort, sizes)) for sort in symbol.arguments)
+
+
+def with_derived(model: RelationalModel, states: States) -> States:
+    """The states with the tables of derived symbols."""
+    for item in model.derived:
+        assert item.definition is not None
+        variables, body = item.definition
+        sizes = shape(item.symbol, states.sizes)
+        indices = numpy.indices(sizes).reshape(len(sizes), -1)
+        values = states.evaluate(body, dict(zip(variables, indices, strict=True)))
+        full = numpy.broadcast_to(values, (states.count, max(1, indices.shape[1] if sizes else 1)))
+        states = States(states.sizes, states.count, {**states.tables, item.symbol: full.reshape(states.count, *sizes)})
+    return states
+
+
+def from_instance(instance: Instance, rows: Array) -> States:
+    """States as `Instance.states` gives them."""
+    model, sizes = instance.model, instance.sizes
+    tables: dict[Symbol, Array] = {}
+    column = 0
+    for symbol in model.state_symbols:
+        width = len(entries(symbol, sizes))
+        part = rows[:, column : column + width].reshape(len(rows), *shape(symbol, sizes))
+        tables[symbol] = part.astype(bool) if symbol.sort is BOOL else part
+        column += width
+    worlds = numpy.array([world.values for world in instance.worlds], numpy.uint8).reshape(len(instance.worlds), -1)
+    column = 0
+    for symbol in instance.rigid_symbols:
+        width = len(entries(symbol, sizes))
+        part = worlds[rows[:, -1], column : column + width].reshape(len(rows), *shape(symbol, sizes))
+        tables[symbol] = part.astype(bool) if symbol.sort is BOOL else part
+        column += width
+    return with_derived(model, States(sizes, len(rows), tables))
+
+
+def from_structure(model: RelationalModel, structure: Structure) -> States:
+    """A single state."""
+    tables = {}
+    for symbol, table in structure.tables.items():
+        sizes = shape(symbol, structure.sizes)
+        values = numpy.zeros((1, *sizes), bool if symbol.sort is BOOL else numpy.uint8)
+        for args, value in table.items():
+            values[(0, *(int(arg) for arg in args))] = value
+        tables[symbol] = values
+    return States(structure.sizes, 1, tables)
+
+
+def in_order(states: States, orders: Mapping[Sort, Symbol]) -> States:
+    """The same states with the elements of each ordered sort renumbered by their order."""
+    for sort, order in orders.items():
+        size = states.sizes[sort]
+        below = numpy.broadcast_to(states.tables[order], (states.count, size, size)).copy()
+        below[:, range(size), range(size)] = True
+        ranks = below.sum(axis=1) - 1
+        elements = numpy.argsort(ranks, axis=1)
+        if (ranks == numpy.arange(size)).all():
+            continue
+        tables = {}
+        for symbol, table in states.tables.items():
+            if sort not in symbol.arguments and symbol.sort is not sort:
+                tables[symbol] = table
+                continue
+            table = numpy.broadcast_to(table, (states.count, *table.shape[1:]))
+            for axis, argument in enumerate(symbol.arguments, 1):
+                if argument is sort:
+                    places = elements.reshape(states.count, *(size if i == axis else 1 for i in range(1, table.ndim)))
+                    table = numpy.take_along_axis(table, places, axis)
+            if symbol.sort is sort:
+                flat = table.reshape(states.count, -1)
+                table = numpy.take_along_axis(ranks, flat.astype(numpy.intp), 1).reshape(table.shape)
+            tables[symbol] = table
+        states = States(states.sizes, states.count, tables)
+    return states
