@@ -88,7 +88,7 @@ def _compile(compiler: tuple[str, ...], text: str, target: Path, level: str) -> 
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         source, built = Path(folder) / "engine.c", Path(folder) / "engine.so"
         source.write_text(text)
-        for extra in ((FOR_THIS_MACHINE,), ()):
+        for extra in ((FOR_THIS_MACHINE,), ()) if level == OPTIMISED else ((),):
             command = [*compiler, level, *FLAGS, *extra, "-o", str(built), str(source)]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -26,6 +26,8 @@ class SymmetryTables:
     """The symmetries of a system as look-up tables: a packed state is permuted byte by byte."""
 
     def __init__(self, system: System) -> None:
+        import numpy
+
         if system.symmetry is None:
             raise ValueError(f"symmetry cannot be used: {system.why_not}")
         numbers: dict[Any, int] = {}
@@ -42,28 +44,27 @@ class SymmetryTables:
         self.groups = (c_uint * len(starts))(*starts)
         self.members = (c_uint * max(1, len(members)))(*members)
         words = system.layout.words
-        self.tables = (c_uint64 * max(1, len(numbers) * 8 * words * 256 * words))()
+        self.tables = numpy.zeros((max(1, len(numbers)), 8 * words, 256, words), numpy.uint64)
         for permutation, number in numbers.items():
-            self._fill(system.layout, permutation, number * 8 * words * 256 * words)
+            self._fill(system.layout, permutation, self.tables[number])
 
-    def _fill(self, layout: Layout, permutation: Any, base: int) -> None:
-        words = layout.words
-        rows: dict[int, list[tuple[int, int, tuple[int, ...], Any]]] = {}
-        for place, target, values in zip(layout.places, permutation.places, permutation.values, strict=True):
+    def _fill(self, layout: Layout, permutation: Any, table: Any) -> None:
+        """What each value of each byte contributes to the permuted state."""
+        import numpy
+
+        contents = numpy.arange(256)
+        moves = list(zip(layout.places, permutation.places, permutation.values, strict=True))
+        world = layout.world
+        for bit in range(world.shift, world.shift + world.bits):
+            place = type(world)(world.word, bit, 1)
+            moves.append((place, place, (0, 1)))
+        for place, target, values in moves:
             if place.bits:
-                byte = place.word * 8 + place.shift // 8
-                rows.setdefault(byte, []).append((place.shift % 8, place.bits, values, layout.places[target]))
-        for bit in range(layout.world.shift, layout.world.shift + layout.world.bits):
-            byte = layout.world.word * 8 + bit // 8
-            target = type(layout.world)(layout.world.word, bit, 1)
-            rows.setdefault(byte, []).append((bit % 8, 1, (0, 1), target))
-        for byte, fields in rows.items():
-            for content in range(256):
-                at = base + (byte * 256 + content) * words
-                for shift, bits, values, target in fields:
-                    value = content >> shift & (1 << bits) - 1
-                    if value < len(values):
-                        self.tables[at + target.word] |= values[value] << target.shift
+                to = target if isinstance(target, type(world)) else layout.places[target]
+                read = contents >> place.shift % 8 & (1 << place.bits) - 1
+                images = numpy.zeros(1 << place.bits, numpy.uint64)
+                images[: len(values)] = values
+                table[place.word * 8 + place.shift // 8, :, to.word] |= images[read] << numpy.uint64(to.shift)
 
 
 class Engine:
@@ -158,7 +159,7 @@ class Search:
             min(jobs, 64),
             memory_mb << 20,
             keep_going,
-            ctypes.addressof(use.tables) if use else None,
+            use.tables.ctypes.data if use else None,
             ctypes.addressof(use.groups) if use else None,
             ctypes.addressof(use.members) if use else None,
         )

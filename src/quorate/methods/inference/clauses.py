@@ -8,6 +8,7 @@ thesis, for clauses).
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from ctypes import POINTER, c_int, c_uint64, c_void_p
 from functools import cache
 from importlib.resources import files
@@ -101,3 +102,14 @@ class Candidates:
         found = (c_uint64 * (2 * most))()
         count = int(self.library.space_failing(self.handle, rows.ctypes.data, len(rows), most, found))
         return [(found[2 * i], found[2 * i + 1]) for i in range(count)]
+
+    def failing_among(self, rows: Array, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """Those of the given clauses that fail in one of the rows, each with such a row."""
+        found = []
+        for number in numbers:
+            holds = numpy.ones(len(rows), bool)
+            for literal in self.clause(number):
+                holds &= (rows[:, literal // 64] >> numpy.uint64(literal % 64) & numpy.uint64(1)).astype(bool)
+            if holds.any():
+                found.append((number, int(holds.argmax())))
+        return found

@@ -9,7 +9,7 @@ and so on; candidates that nothing leans on are never looked at.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from quorate.methods.inference.clauses import Candidates
@@ -25,6 +25,8 @@ class OutOfTime(Exception):
 
 @dataclass
 class Statistics:
+    """How much was asked."""
+
     queries: int = 0
     counterexamples: int = 0
     hypotheses: int = 0
@@ -46,6 +48,9 @@ class Search:
     statistics: Statistics = field(default_factory=Statistics)
     verified: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
 
+    allowed: frozenset[int] | None = None
+    """Where set, only these clauses may become hypotheses."""
+
     def __post_init__(self) -> None:
         self.questions = [*self.begin, *self.steps]
         self._goals: dict[tuple[int, int], int] = {}
@@ -65,6 +70,33 @@ class Search:
             done = self._support(needed)
             if done is not None:
                 return done
+
+    def reduce(self, found: frozenset[int], also: Collection[int] = ()) -> frozenset[int]:
+        """A part of an inductive set from which no clause but those of `also` can be left out; long clauses go first."""
+        length = {number: len(self.candidates.clause(number)) for number in found}
+        for number in sorted(found, key=lambda n: (-length[n], n)):
+            fewer = found - {number}
+            if number not in also and self._suffices(fewer):
+                found = fewer
+        self.allowed = None
+        return found
+
+    def _suffices(self, clauses: frozenset[int]) -> bool:
+        """Whether the clauses support each other and answer the bad questions with no."""
+        self.allowed = clauses
+        for question in self.bad:
+            if self._exclude(question) is None:
+                return False
+        for number in clauses:
+            for place, question in enumerate(self.questions):
+                core = self.verified.get((number, place))
+                if core is not None and core <= clauses:
+                    continue
+                core = self._check(number, place, question)
+                if core is None:
+                    return False
+                self.verified[number, place] = core
+        return True
 
     def _support(self, goals: set[int]) -> frozenset[int] | None:
         """The goals and all that they lean on; None if one of the goals falls."""
@@ -112,6 +144,8 @@ class Search:
         while self._ask(question, goal):
             if question.transition is not None and self._suppose(question):
                 continue
+            if self.allowed is not None:
+                return None
             self.statistics.counterexamples += 1
             self._add(question)
             if not self.candidates.is_alive(number):
@@ -131,13 +165,17 @@ class Search:
         for number in [n for n in question.active if not self.candidates.is_alive(n)]:
             question.withdraw(number)
         self.statistics.queries += 1
-        return question.solve(goal)
+        return question.solve(goal, self.allowed)
 
     def _suppose(self, question: Question) -> bool:
         """Add candidates that the model violates as hypotheses; False if it violates none."""
         language = self.candidates.language
         states, constants = question.read(self.backwards)
-        failing = self.candidates.failing(language.rows(states, constants), FEW)
+        rows = language.rows(states, constants)
+        if self.allowed is None:
+            failing = self.candidates.failing(rows, FEW)
+        else:
+            failing = self.candidates.failing_among(rows, sorted(self.allowed))
         for number, row in failing:
             env = language.assignment(question.sizes, row)
             question.suppose(language, number, self.candidates.clause(number), env, self.backwards)

@@ -8,42 +8,60 @@ one more row, and the search goes on.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import comb, prod
 
 from quorate.engines.smt.session import Answer, Limits
 from quorate.logic.structures import Structure
-from quorate.logic.terms import BOOL, Quantified, Sort, Symbol, Var, neg
-from quorate.logic.transform import subterms
+from quorate.logic.terms import BOOL, Quantified, Sort, Var, conj, neg
+from quorate.logic.transform import conjuncts, subterms
+from quorate.methods.explicit import check
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import Obligation, is_trivial, step_of
-from quorate.methods.inference.clauses import Candidates
+from quorate.methods.inference.clauses import LONGEST, Candidates
 from quorate.methods.inference.houdini import OutOfTime, Search
 from quorate.methods.inference.language import Block, Language, standard_atoms, total_orders
 from quorate.methods.inference.questions import Question
-from quorate.methods.inference.samples import samples
+from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.states import from_structure, in_order
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.semantics import state_of, successor
 from quorate.proof.certificates import Certificate, certify
+from quorate.proof.verdicts import Result
 
 Progress = Callable[[str], None]
 
+METHOD = "inference"
 MOST_ENTRIES = 1500
+"""Questions are asked about states with at most that many entries."""
 MOST_ROWS = 400_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """`seconds` by the clock for all of the search; the seed decides which samples are taken."""
+
+    seconds: float = 600.0
+    seed: int = 0
 
 
 @dataclass
 class Inference:
-    """What was found: the invariants, if they prove safety, and how."""
+    """What was found: a result per safety property and, where they are proved, invariants that no clause can leave."""
 
     model: RelationalModel
+    results: tuple[Result, ...] = ()
     invariants: tuple[Named, ...] = ()
     certificate: Certificate | None = None
-    violated: tuple[str, ...] = ()
-    reason: str = ""
     attempts: list[str] = field(default_factory=list)
+    """What was tried, in words."""
+    needed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """For every invariant, the transitions that would break something else without it."""
+    samples: int = 0
+    queries: int = 0
+    counterexamples: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,14 +72,17 @@ class Shape:
     literals: int
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{n} {sort}" for sort, n in self.variables.items())
-        return f"{self.literals} literals over {counts}"
+        counts = ", ".join(f"{n} of {sort}" for sort, n in self.variables.items())
+        return f"clauses of {self.literals} literals, variables: {counts}"
 
 
 def shapes(model: RelationalModel) -> Iterator[Shape]:
-    """Growing shapes: first as many variables of a sort as a relation or the safety properties speak of at once."""
+    """Growing shapes, one literal or variable more at a time.
+
+    The first has as many variables of a sort as a relation, or a safety property, speaks of at once.
+    """
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
-    formulas = [item.formula for item in model.safety]
+    formulas = [part for item in model.safety for part in conjuncts(item.formula)]
 
     def at_once(sort: Sort) -> int:
         counts = [sum(argument is sort for argument in symbol.arguments) for symbol in model.symbols]
@@ -70,24 +91,68 @@ def shapes(model: RelationalModel) -> Iterator[Shape]:
                 counts.append(sum(variable.sort is sort for variable in term.variables))
         return max([1, *counts])
 
-    base = {sort: at_once(sort) for sort in sorts}
-    yield Shape(base, 3)
-    yield Shape(base, 4)
-    for sort in sorts:
-        yield Shape({**base, sort: base[sort] + 1}, 3)
-    yield Shape(base, 5)
-    for sort in sorts:
-        yield Shape({**base, sort: base[sort] + 1}, 4)
+    def rank(shape: Shape) -> tuple[int, int]:
+        atoms = sum(prod(shape.variables.get(s, 1) for s in symbol.arguments) for symbol in model.symbols)
+        return shape.literals + sum(shape.variables.values()), comb(2 * atoms, shape.literals)
+
+    queue = [Shape({sort: at_once(sort) for sort in sorts}, 3)]
+    seen: set[tuple[tuple[int, ...], int]] = set()
+    while queue:
+        shape = min(queue, key=rank)
+        queue.remove(shape)
+        yield shape
+        following = [Shape(shape.variables, shape.literals + 1)] if shape.literals < LONGEST else []
+        following += [Shape({**shape.variables, s: n + 1}, shape.literals) for s, n in shape.variables.items()]
+        for item in following:
+            key = tuple(item.variables.values()), item.literals
+            if key not in seen:
+                seen.add(key)
+                queue.append(item)
+
+
+def infer(
+    model: RelationalModel, limits: Limits, options: Options = Options(), progress: Progress = lambda text: None
+) -> Inference:
+    """Look for an inductive invariant that proves the safety properties, or for a violation."""
+    started = time.monotonic()
+    outcome = Inference(model)
+    task = _Task(model, limits, options.seed, started + options.seconds, progress)
+    outcome.samples = sum(item.states.count for item in task.samples)
+    for item in task.samples:
+        if item.violated:
+            found = check.check(item.instance, check.Options(jobs=1, timeout=options.seconds))
+            outcome.results = tuple(result for result in found.results if result.kind == "safety")
+            return outcome
+    reason = "no language is left to try"
+    try:
+        for shape in shapes(model):
+            failure = _attempt(task, shape, outcome)
+            if failure is None:
+                break
+            outcome.attempts.append(f"{shape}: {failure}")
+    except OutOfTime:
+        reason = f"no invariant was found in {options.seconds:g} seconds"
+        outcome.attempts.append(f"{shape}: out of time")
+    seconds = time.monotonic() - started
+    proved = outcome.certificate is not None
+    outcome.results = tuple(
+        Result(
+            item.name, "safety", "proved" if proved else "unknown", METHOD, "all sizes", "" if proved else reason,
+            None, item.span, seconds,
+        )
+        for item in model.safety
+    )  # fmt: skip
+    return outcome
 
 
 class _Task:
     """One protocol, with what all attempts share."""
 
     def __init__(self, model: RelationalModel, limits: Limits, seed: int, until: float, progress: Progress) -> None:
-        self.model, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
+        self.model, self.limits, self.until, self.progress = model, limits, until, progress
         self.orders = total_orders(model)
         progress("collecting samples")
-        self.samples = list(samples(model, self.orders, seed))
+        self.samples: list[Sample] = list(samples(model, self.orders, seed))
 
     def language(self, shape: Shape) -> Language:
         blocks = []
@@ -101,10 +166,9 @@ class _Task:
         for item in self.samples:
             states = item.states
             each = sum(group.count for group in language.groups(states.sizes))
-            step = max(1, MOST_ROWS // max(1, each))
-            for start in range(0, min(states.count, step), max(1, min(step, 2000))):
-                part = states.part(start, min(start + 2000, states.count, step))
-                found.keep(language.rows(part, {}))
+            count = min(states.count, max(1, MOST_ROWS // max(1, each)))
+            for start in range(0, count, 2000):
+                found.keep(language.rows(states.part(start, min(start + 2000, count)), {}))
         found.enumerate()
         return found
 
@@ -136,83 +200,84 @@ def _entries(model: RelationalModel, sizes: Mapping[Sort, int]) -> int:
     return total
 
 
-def infer(
-    model: RelationalModel, limits: Limits, seed: int = 0, seconds: float = 600, progress: Progress = lambda text: None
-) -> Inference:
-    """Look for an inductive invariant that proves the safety properties."""
-    until = time.monotonic() + seconds
-    outcome = Inference(model)
-    task = _Task(model, limits, seed, until, progress)
-    violated = {name for item in task.samples for name in item.violated}
-    if violated:
-        outcome.violated = tuple(sorted(violated))
-        return outcome
-    try:
-        for shape in shapes(model):
-            outcome.reason = _attempt(task, shape, outcome)
-            outcome.attempts.append(f"{shape}: {outcome.reason or 'proved'}")
-            if outcome.certificate is not None:
-                return outcome
-    except OutOfTime:
-        outcome.reason = "out of time"
-        outcome.attempts.append(f"{shape}: {outcome.reason}")
-    return outcome
-
-
-def _attempt(task: _Task, shape: Shape, outcome: Inference) -> str:
-    """Try one language; says why it failed, or nothing if it did not."""
+def _attempt(task: _Task, shape: Shape, outcome: Inference) -> str | None:
+    """Try one language; says why it failed, or None if it did not."""
     model = task.model
     language = task.language(shape)
     task.progress(f"{shape}: candidates")
     candidates = task.candidates(language)
     sizes = task.sizes(shape)
-    made = lambda transition, required: Question(model, sizes, task.orders, transition, required)  # noqa: E731
-    search = Search(
-        candidates,
-        [made(None, [item.formula for item in model.initial])],
-        [made(transition, ()) for transition in model.transitions],
-        [made(None, [neg(item.formula)]) for item in model.safety],
-        until=task.until,
-    )
+    safe = [item.formula for item in model.safety]
+    unsafe = neg(conj(*safe))
+    steps = [Question(model, sizes, task.orders, transition, safe) for transition in model.transitions]
+    bad = [Question(model, sizes, task.orders, transition, safe, [unsafe]) for transition in model.transitions]
+    initial = Question(model, sizes, task.orders, None, [item.formula for item in model.initial])
+    search = Search(candidates, [initial], steps, bad, until=task.until)
     also: set[int] = set()
-    while True:
-        task.progress(f"{shape}: {len(candidates.alive())} candidates")
-        found = search.prove(also)
-        if found is None:
-            return f"no clauses of this form exclude a bad state ({search.statistics})"
-        task.progress(f"{shape}: checking {len(found)} clauses")
-        invariants = tuple(Named(f"invariant{n}", language.formula(candidates.clause(n))) for n in sorted(found))
-        numbers = dict(zip(invariants, sorted(found), strict=True))
-        extended = model.with_invariants(invariants)
-        obligations = [o for o in all_obligations(extended, extended.properties) if not is_trivial(extended, o)]
-        answers = decide(extended, obligations, list(extended.properties), task.limits, lambda text: None)
-        failed = {o: a for o, a in answers.items() if a.status != "unsat"}
-        if not failed:
-            outcome.invariants = invariants
-            outcome.certificate = _certificate(extended, answers)
-            return ""
-        learnt = False
-        for obligation, answer in failed.items():
-            if answer.structure is None:
-                continue
-            before = state_of(extended, answer.structure)
-            rows = language.rows(in_order(from_structure(model, before), task.orders), {})
-            if obligation.transition is None:
-                learnt |= candidates.add(rows) > 0
-                continue
-            failing = [number for number, _ in candidates.failing(rows, 3)]
-            if failing:
-                learnt |= not also.issuperset(failing)
-                also.update(failing)
-                continue
-            after = successor(extended, before, step_of(obligation.transition, answer.structure))
-            assert isinstance(after, Structure), after
-            learnt |= candidates.add(language.rows(in_order(from_structure(model, after), task.orders), {})) > 0
-            if obligation.claim in model.safety:
-                return "a bad state can follow a state that satisfies all clauses of this form"
-        if not learnt:
-            names = ", ".join(sorted({o.name for o in failed}))
-            return f"the solvers do not answer: {names}"
+    try:
+        while True:
+            task.progress(f"{shape}: {len(candidates.alive())} candidates")
+            found = search.prove(also)
+            if found is None:
+                return "states that satisfy all that holds of this form lead to a violation"
+            found = search.reduce(found, also)
+            task.progress(f"{shape}: proving {len(found)} clauses for all sizes")
+            failure = _prove(task, candidates, found, also, outcome)
+            if failure != "again":
+                return failure
+    finally:
+        outcome.queries += search.statistics.queries
+        outcome.counterexamples += search.statistics.counterexamples
+
+
+def _prove(
+    task: _Task, candidates: Candidates, found: Sequence[int], also: set[int], outcome: Inference
+) -> str | None:
+    """A proof for all sizes that the clauses are inductive and imply safety; `again` if something was learnt instead."""
+    language = candidates.language
+    formulas = [language.formula(candidates.clause(number)) for number in sorted(found)]
+    taken = {item.name for item in task.model.properties}
+    names = [name for i in range(1, len(formulas) + len(taken) + 1) if (name := f"inferred{i}") not in taken]
+    invariants = tuple(Named(name, formula) for name, formula in zip(names, formulas, strict=False))
+    model = task.model.with_invariants(invariants)
+    obligations = [o for o in all_obligations(model, model.properties) if not is_trivial(model, o)]
+    answers = decide(model, obligations, list(model.properties), task.limits, lambda text: None)
+    failed = {o: a for o, a in answers.items() if a.status != "unsat"}
+    if not failed:
+        outcome.invariants = invariants
+        outcome.certificate = _certificate(model, answers)
+        outcome.needed = {item.name: _users(item, answers) for item in invariants}
+        return None
+    learnt = False
+    for obligation, answer in failed.items():
+        if answer.structure is None:
+            continue
+        before = state_of(model, answer.structure)
+        rows = language.rows(in_order(from_structure(before), task.orders), {})
+        if obligation.transition is None:
+            learnt |= candidates.add(rows) > 0
+            continue
+        failing = [number for number, _ in candidates.failing(rows, 3)]
+        if failing:
+            learnt |= not also.issuperset(failing)
+            also.update(failing)
+            continue
+        if obligation.claim in model.safety:
+            return "a violation can follow a larger state that satisfies all that holds of this form"
+        after = successor(model, before, step_of(obligation.transition, answer.structure))
+        assert isinstance(after, Structure), after
+        learnt |= candidates.add(language.rows(in_order(from_structure(after), task.orders), {})) > 0
+    return "again" if learnt else f"the solvers do not answer: {', '.join(sorted(o.name for o in failed))}"
+
+
+def _users(item: Named, answers: Mapping[Obligation, Answer]) -> tuple[str, ...]:
+    """The transitions that keep another property only thanks to this one."""
+    used = [
+        obligation.transition.name
+        for obligation, answer in answers.items()
+        if obligation.transition is not None and obligation.claim is not item and item in answer.core
+    ]
+    return tuple(dict.fromkeys(used))
 
 
 def _certificate(model: RelationalModel, answers: Mapping[Obligation, Answer]) -> Certificate:

@@ -5,7 +5,7 @@ Each question is a SAT problem that grows: hypotheses are added where a model vi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -23,7 +23,8 @@ from quorate.models.relational import RelationalModel, Transition
 class Question:
     """Is there a state, or a step, such that..?
 
-    `before` and `after` are the tables of its states; without a transition both are the same.
+    `before` and `after` are the tables of its states; without a transition both are the same.  What is `required` holds
+    before, what is `wanted` after.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Question:
         orders: Mapping[Sort, Symbol],
         transition: Transition | None = None,
         required: Iterable[Term] = (),
+        wanted: Iterable[Term] = (),
         constants: Sequence[Var] = (),
     ) -> None:
         from pysat.solvers import Solver
@@ -56,6 +58,8 @@ class Question:
         for formula in required:
             self.circuit.require(self.grounder.formula(formula, self.before, self.constants))
         self.after = self.before if transition is None else self._step(transition)
+        for formula in wanted:
+            self.circuit.require(self.grounder.formula(formula, self.after, self.constants))
         self._readers: dict[bool, list[tuple[Symbol, Array, bool]]] = {}
         self._grounded: dict[tuple[Term, tuple[int, ...], bool], int] = {}
         self.active: dict[int, int] = {}
@@ -138,14 +142,16 @@ class Question:
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def solve(self, goal: int) -> bool:
+    def solve(self, goal: int, allowed: Collection[int] | None = None) -> bool:
+        """Whether the goal can be satisfied under the hypotheses, or those of them that are allowed."""
         if goal == FALSE:
             return False
         new = self.circuit.clauses[self._fed :]
         if new:
             self.solver.append_formula(new)
             self._fed = len(self.circuit.clauses)
-        return bool(self.solver.solve(assumptions=[*([] if goal == TRUE else [goal]), *self.active.values()]))
+        active = [literal for number, literal in self.active.items() if allowed is None or number in allowed]
+        return bool(self.solver.solve(assumptions=[*([] if goal == TRUE else [goal]), *active]))
 
     def core(self) -> frozenset[int]:
         """The hypotheses that the last negative answer needed."""

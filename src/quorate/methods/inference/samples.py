@@ -53,10 +53,11 @@ def sample(
     search.begin()
     search.run(SECONDS)
     complete = search.status == FINISHED
-    rows = unpack(system.layout, all_states(search))
+    packed = all_states(search)
     generator = numpy.random.default_rng(seed)
-    if len(rows) > MOST_STATES:
-        rows = rows[generator.choice(len(rows), MOST_STATES, replace=False)]
+    if len(packed) > MOST_STATES:
+        packed = packed[generator.choice(len(packed), MOST_STATES, replace=False)]
+    rows = unpack(system.layout, packed)
     if not complete and not search.bad:
         walks = random_states(engine, WALKS, STEPS, seed)
         walked = unpack(system.layout, walks.reshape(-1, walks.shape[-1]))

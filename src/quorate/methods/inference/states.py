@@ -134,7 +134,7 @@ def from_instance(instance: Instance, rows: Array) -> States:
     return with_derived(model, States(sizes, len(rows), tables))
 
 
-def from_structure(model: RelationalModel, structure: Structure) -> States:
+def from_structure(structure: Structure) -> States:
     """A single state."""
     tables = {}
     for symbol, table in structure.tables.items():
