@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     verbs: dict[str, Callable[[argparse.Namespace], int]] = {
         "parse": parse,
         "induct": induct,
+        "infer": infer,
         "check": check,
         "simulate": simulate,
         "recheck": recheck,
@@ -58,11 +59,11 @@ def _print_diagnostics(found: Sequence[Diagnostic], arguments: argparse.Namespac
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Find out before the work starts, not after it, that its results cannot be saved."""
     if len(getattr(arguments, "files", ())) > 1:
-        for name in ("certificate", "trace"):
+        for name in ("certificate", "trace", "write"):
             if getattr(arguments, name, None):
                 raise UsageError(f"--{name} needs a single FILE")
-    files = [getattr(arguments, "output", None)]
-    if arguments.verb in ("induct", "check", "simulate"):
+    files = [getattr(arguments, "output", None), getattr(arguments, "write", None)]
+    if arguments.verb in ("induct", "infer", "check", "simulate"):
         files += [getattr(arguments, "certificate", None), arguments.trace]
     for path in filter(None, files):
         folder = Path(path).parent
@@ -75,7 +76,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     for path in filter(None, [getattr(arguments, "dump_smt", None), getattr(arguments, "proofs", None)]):
         if Path(path).is_file():
             raise UsageError(f"cannot write into {path}: it is a file, not a folder")
-        _writing(path, lambda path=path: Path(path).mkdir(parents=True, exist_ok=True))  # type: ignore[misc]
+        writing(path, lambda path=path: Path(path).mkdir(parents=True, exist_ok=True))  # type: ignore[misc]
 
 
 def load_all(paths: Sequence[str], language: Any) -> list[Loaded]:
@@ -109,7 +110,8 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _limits(arguments: argparse.Namespace) -> Any:
+def limits(arguments: argparse.Namespace) -> Any:
+    """What the options allow the solvers."""
     from quorate.engines.smt.session import Limits
 
     return Limits(arguments.timeout or 60.0, arguments.memory, arguments.jobs, arguments.seed, arguments.dump_smt)
@@ -160,11 +162,12 @@ def save_first_trace(model: RelationalModel, results: Sequence[Result], path: st
     if path is None or not shown or shown[0].evidence is None:
         return {}
     document = to_itf(model, shown[0].evidence)
-    _writing(path, lambda: save(path, document))
+    writing(path, lambda: save(path, document))
     return {f"trace:{shown[0].property}": path}
 
 
-def _writing(path: str, write: Callable[[], None]) -> None:
+def writing(path: str, write: Callable[[], None]) -> None:
+    """Write a file; where that fails, say so."""
     try:
         write()
     except OSError as problem:
@@ -207,7 +210,7 @@ def induct(arguments: argparse.Namespace) -> int:
     files = []
     for item in loaded:
         progress = Progress(arguments)
-        outcome = decide(item.model, _limits(arguments), Search(arguments.search_depth), progress)
+        outcome = decide(item.model, limits(arguments), Search(arguments.search_depth), progress)
         progress.done()
         details = evidence_text(item.model, outcome.results)
         saved = save_first_trace(item.model, outcome.results, arguments.trace)
@@ -216,22 +219,30 @@ def induct(arguments: argparse.Namespace) -> int:
         if found is not None:
             details.insert(0, _proof_line(outcome))
             if arguments.certificate:
-                _write_certificate(arguments.certificate, found)
+                write_certificate(arguments.certificate, found)
                 saved["certificate"] = arguments.certificate
                 details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
         files.append(file_report(item.model, "induct", outcome.results, details, saved))
     return finish(arguments, files, loaded, started)
 
 
-def _write_certificate(path: str, found: Any) -> None:
+def write_certificate(path: str, found: Any) -> None:
+    """Save a certificate."""
     from quorate.proof.certificates import save
 
-    _writing(path, lambda: save(path, found))
+    writing(path, lambda: save(path, found))
 
 
 def _proof_line(outcome: Any) -> str:
     count = len(outcome.answers)
     return f"proved for all sizes: {count} obligation{'s' * (count != 1)} discharged"
+
+
+def infer(arguments: argparse.Namespace) -> int:
+    """Find an inductive invariant that proves the safety properties."""
+    from quorate.apps.cli.inferring import infer as run_infer
+
+    return run_infer(arguments)
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -253,9 +264,9 @@ def _bounded(arguments: argparse.Namespace) -> int:
     for item in loaded:
         progress = Progress(arguments)
         sizes = read_sizes(item.model, arguments.size) if arguments.size is not None else None
-        results = search(item.model, arguments.depth, _limits(arguments), sizes, progress)
+        results = search(item.model, arguments.depth, limits(arguments), sizes, progress)
         if not arguments.no_queries:
-            results += check_traces(item.model, _limits(arguments), sizes, progress)
+            results += check_traces(item.model, limits(arguments), sizes, progress)
         progress.done()
         details = evidence_text(item.model, [result for result in results if result.kind == "safety"])
         saved = save_first_trace(item.model, results, arguments.trace)
@@ -336,7 +347,7 @@ def trace(arguments: argparse.Namespace) -> int:
             raise UsageError("only runs that violate a property can be minimised")
         smaller = minimise(model, found)
         if arguments.output:
-            _writing(arguments.output, lambda: itf.save(arguments.output, itf.to_itf(model, smaller)))
+            writing(arguments.output, lambda: itf.save(arguments.output, itf.to_itf(model, smaller)))
         print(show_trace(model, smaller), end="")
     return 0
 

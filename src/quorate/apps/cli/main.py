@@ -58,6 +58,17 @@ def build_parser() -> argparse.ArgumentParser:
     _output(induct)
     _limits(induct)
 
+    infer = verbs.add_parser("infer", help="find an inductive invariant that proves the safety properties")
+    _files(infer)
+    infer.add_argument(
+        "--time", type=_seconds, default=600.0, metavar="SECONDS", help="for the whole search, per file (default: 600)"
+    )
+    infer.add_argument("--write", metavar="FILE", help="write the protocol with the invariants that were found")
+    infer.add_argument("--certificate", metavar="FILE", help="write a certificate if all safety properties are proved")
+    infer.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
+    _output(infer)
+    _limits(infer, seed="random seed of the samples and the solvers")
+
     check = verbs.add_parser("check", help="search one finite instance exhaustively, or all runs of k steps")
     _files(check)
     check.add_argument(
@@ -135,7 +146,9 @@ def _output(
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
-def _limits(parser: argparse.ArgumentParser, timeout: float | None = 60.0) -> None:
+def _limits(
+    parser: argparse.ArgumentParser, timeout: float | None = 60.0, seed: str = "random seed of the solvers"
+) -> None:
     usual = "60" if timeout else "60; an exhaustive search has no limit"
     parser.add_argument(
         "--timeout",
@@ -154,7 +167,7 @@ def _limits(parser: argparse.ArgumentParser, timeout: float | None = 60.0) -> No
         metavar="N",
         help="processes at once (default: all cores)",
     )
-    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="random seed of the solvers (default: 0)")
+    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help=f"{seed} (default: 0)")
     parser.add_argument("--dump-smt", metavar="DIR", help="write every query as an SMT-LIB file into this folder")
 
 

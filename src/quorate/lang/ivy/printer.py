@@ -53,6 +53,12 @@ def print_model(model: RelationalModel) -> str:
     return _Printer(model).text()
 
 
+def print_formulas(model: RelationalModel, formulas: Iterable[Term]) -> list[str]:
+    """Formulas over the symbols of a model, as they are written at the end of its text."""
+    printer = _Printer(model)
+    return [printer.show(formula) for formula in formulas]
+
+
 def _inexpressible(message: str, model: RelationalModel, span: Span | None) -> LanguageError:
     place = span or Span(model.source or Source(model.name, ""), 0, 0)
     return LanguageError((Diagnostic("Q0301", message, place),))

@@ -7,6 +7,7 @@ made legal.  What mypyvy cannot express is refused, never changed.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from quorate.lang.diagnostics import Diagnostic, LanguageError
@@ -67,8 +68,14 @@ def print_model(model: RelationalModel) -> str:
     return _Printer(model).text()
 
 
+def print_formulas(model: RelationalModel, formulas: Sequence[Term]) -> list[str]:
+    """Formulas over the symbols of a model, as they are written at the end of its text."""
+    printer = _Printer(model, formulas)
+    return [printer.show(formula) for formula in formulas]
+
+
 class _Printer:
-    def __init__(self, model: RelationalModel) -> None:
+    def __init__(self, model: RelationalModel, formulas: Sequence[Term] = ()) -> None:
         self.model = model
         sorts: dict[str, Sort] = {}
         self.sorts: dict[Sort, str] = {BOOL: "bool", Sort("int"): "int"}
@@ -80,7 +87,7 @@ class _Printer:
         elements = [Symbol(name, (), sort) for sort in model.sorts for name in sort.elements]
         labels = [item.name for item in (*model.axioms, *model.initial, *model.properties)]
         labels += [item.name for item in model.theorems]
-        variables = sorted(_variable_names(model), key=lambda name: (_legal(name) != name, name))
+        variables = sorted(_variable_names(model, formulas), key=lambda name: (_legal(name) != name, name))
         self.names = {symbol: self.unused(symbol.name) for symbol in dict.fromkeys((*model.symbols, *elements))}
         self.transitions = {item.name: self.unused(item.name) for item in model.transitions}
         self.labels = {label: self.unused(label) for label in labels}
@@ -225,9 +232,9 @@ def _anything(update: Update) -> Term:
     return Forall(update.variables, fact) if update.variables else fact
 
 
-def _variable_names(model: RelationalModel) -> set[str]:
-    """The names of all variables in the model, bound ones and parameters."""
-    terms = [item.formula for item in (*model.axioms, *model.initial, *model.properties)]
+def _variable_names(model: RelationalModel, formulas: Sequence[Term]) -> set[str]:
+    """The names of all variables in the model and some formulas, bound ones and parameters."""
+    terms = [*formulas, *(item.formula for item in (*model.axioms, *model.initial, *model.properties))]
     terms += [item.formula for item in model.theorems] + [item.formula for item in model.derived]
     terms += [item.guard for item in model.transitions]
     terms += [update.formula() for item in model.transitions for update in item.updates]

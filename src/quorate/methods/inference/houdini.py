@@ -4,6 +4,10 @@ The candidates are always at least as strong as any inductive set of the languag
 step from a state in which all candidates hold refutes that candidate for good, and the state after the step is one more
 row.  What is needed is found backwards from the goal: the candidates that exclude it, then those that preserve these,
 and so on; candidates that nothing leans on are never looked at.
+
+Sets of candidates are stacked in layers.  A layer runs forwards, from the initial states on, or backwards, from the bad
+states: then what violates a candidate *before* a step into a state in which all hold refutes it.  What a lower layer has
+established may be used in both states of every step.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from quorate.methods.inference.clauses import Candidates
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.language import Language
+from quorate.methods.inference.questions import Item, Question
 
 FEW = 12
 """How many violated candidates become hypotheses at a time."""
@@ -24,44 +29,47 @@ class OutOfTime(Exception):
 
 
 @dataclass
-class Statistics:
-    """How much was asked."""
-
-    queries: int = 0
-    counterexamples: int = 0
-    hypotheses: int = 0
-
-
-@dataclass
-class Search:
-    """`bad` are questions whose answer must become no; `begin` and `steps` are what every clause must withstand.
-
-    Forwards, hypotheses hold before a step and the clause is violated after it; backwards, the other way round.
-    """
+class Layer:
+    """Clauses that hold in all states of a run, as shown in one direction: `begin` is where it starts."""
 
     candidates: Candidates
     begin: Sequence[Question]
     steps: Sequence[Question]
-    bad: Sequence[Question]
     backwards: bool = False
-    until: float = float("inf")
-    statistics: Statistics = field(default_factory=Statistics)
-    verified: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
+    goals: dict[tuple[int, int], int] = field(default_factory=dict)
+    """For every clause and question, the literal that says that it is violated."""
 
-    allowed: frozenset[int] | None = None
+    @property
+    def questions(self) -> list[Question]:
+        return [*self.begin, *self.steps]
+
+
+@dataclass
+class Search:
+    """`bad` are questions whose answer must become no."""
+
+    language: Language
+    bad: Sequence[Question]
+    until: float = float("inf")
+    layers: list[Layer] = field(default_factory=list)
+    queries: int = 0
+    counterexamples: int = 0
+    verified: dict[tuple[Item, int], frozenset[Item]] = field(default_factory=dict)
+    allowed: frozenset[Item] | None = None
     """Where set, only these clauses may become hypotheses."""
 
-    def __post_init__(self) -> None:
-        self.questions = [*self.begin, *self.steps]
-        self._goals: dict[tuple[int, int], int] = {}
+    def is_alive(self, item: Item) -> bool:
+        return self.layers[item[0]].candidates.is_alive(item[1])
 
-    def prove(self, also: Iterable[int] = ()) -> frozenset[int] | None:
-        """The clauses of an inductive set that answers the bad questions with no; None if the language has none.
+    # -- what is asked for --------------------------------------------------------------------------------------
+
+    def prove(self, also: Iterable[Item] = ()) -> frozenset[Item] | None:
+        """Clauses that support each other and answer the bad questions with no; None if the layers have none.
 
         `also` are clauses that are wanted besides, if they hold.
         """
         while True:
-            needed = {number for number in also if self.candidates.is_alive(number)}
+            needed = {item for item in also if self.is_alive(item)}
             for question in self.bad:
                 core = self._exclude(question)
                 if core is None:
@@ -71,117 +79,126 @@ class Search:
             if done is not None:
                 return done
 
-    def reduce(self, found: frozenset[int], also: Collection[int] = ()) -> frozenset[int]:
-        """A part of an inductive set from which no clause but those of `also` can be left out; long clauses go first."""
-        length = {number: len(self.candidates.clause(number)) for number in found}
-        for number in sorted(found, key=lambda n: (-length[n], n)):
-            fewer = found - {number}
-            if number not in also and self._suffices(fewer):
+    def saturate(self) -> None:
+        """Weaken the candidates of the last layer until all that are left are established."""
+        top = len(self.layers) - 1
+        while True:
+            alive = {(top, int(number)) for number in self.layers[top].candidates.alive()}
+            if self._support(alive) is not None:
+                return
+
+    def reduce(self, found: frozenset[Item], also: Collection[Item] = ()) -> frozenset[Item]:
+        """A part of what supports itself from which none but those of `also` can be left out; long clauses go first."""
+        length = {item: len(self.layers[item[0]].candidates.clause(item[1])) for item in found}
+        for item in sorted(found, key=lambda item: (-item[0], -length[item], item)):
+            fewer = found - {item}
+            if item not in also and self._suffices(fewer):
                 found = fewer
         self.allowed = None
         return found
 
-    def _suffices(self, clauses: frozenset[int]) -> bool:
+    def _suffices(self, items: frozenset[Item]) -> bool:
         """Whether the clauses support each other and answer the bad questions with no."""
-        self.allowed = clauses
-        for question in self.bad:
-            if self._exclude(question) is None:
-                return False
-        for number in clauses:
-            for place, question in enumerate(self.questions):
-                core = self.verified.get((number, place))
-                if core is not None and core <= clauses:
+        self.allowed = items
+        if any(self._exclude(question) is None for question in self.bad):
+            return False
+        for item in items:
+            for place in range(len(self.layers[item[0]].questions)):
+                core = self.verified.get((item, place))
+                if core is not None and core <= items:
                     continue
-                core = self._check(number, place, question)
+                core = self._check(item, place)
                 if core is None:
                     return False
-                self.verified[number, place] = core
+                self.verified[item, place] = core
         return True
 
-    def _support(self, goals: set[int]) -> frozenset[int] | None:
+    # -- what leans on what -------------------------------------------------------------------------------------
+
+    def _support(self, goals: set[Item]) -> frozenset[Item] | None:
         """The goals and all that they lean on; None if one of the goals falls."""
-        waiting, known = sorted(goals), set(goals)
-        while waiting:
-            number = waiting.pop()
-            if not self.candidates.is_alive(number):
-                if number in goals:
-                    return None
-                continue
-            for place, question in enumerate(self.questions):
-                core = self.verified.get((number, place))
-                if core is None or not all(self.candidates.is_alive(used) for used in core):
-                    core = self._check(number, place, question)
-                    if core is None:
-                        break
-                    self.verified[number, place] = core
-                for used in core - known:
-                    known.add(used)
-                    waiting.append(used)
-        return self._closure(goals)
+        while True:
+            found, waiting, fallen = set(goals), sorted(goals, reverse=True), False
+            while waiting:
+                item = waiting.pop()
+                if not self.is_alive(item):
+                    if item in goals:
+                        return None
+                    fallen = True
+                    continue
+                for place in range(len(self.layers[item[0]].questions)):
+                    core = self.verified.get((item, place))
+                    if core is None or not all(map(self.is_alive, core)):
+                        core = self._check(item, place)
+                        if core is None:
+                            fallen = True
+                            break
+                        self.verified[item, place] = core
+                    waiting.extend(core - found)
+                    found |= core
+            if not fallen and all(map(self.is_alive, found)):
+                return frozenset(found)
 
-    def _closure(self, goals: set[int]) -> frozenset[int] | None:
-        """What the goals lean on, if all of it is verified with what still holds."""
-        found, waiting = set(goals), list(goals)
-        while waiting:
-            number = waiting.pop()
-            if not self.candidates.is_alive(number):
-                return None
-            for place in range(len(self.questions)):
-                core = self.verified.get((number, place))
-                if core is None or not all(self.candidates.is_alive(used) for used in core):
-                    return None if number in goals else self._support(goals)
-                waiting.extend(core - found)
-                found |= core
-        return frozenset(found)
-
-    def _check(self, number: int, place: int, question: Question) -> frozenset[int] | None:
+    def _check(self, item: Item, place: int) -> frozenset[Item] | None:
         """The hypotheses under which a clause withstands a step; None if it does not, and is then weakened."""
-        language = self.candidates.language
-        goal = self._goals.get((number, place))
+        layer = self.layers[item[0]]
+        question = layer.questions[place]
+        goal = layer.goals.get((item[1], place))
         if goal is None:
-            clause = self.candidates.clause(number)
-            goal = self._goals[number, place] = question.violation(language, clause, not self.backwards)
+            clause = layer.candidates.clause(item[1])
+            goal = layer.goals[item[1], place] = question.violation(self.language, clause, not layer.backwards)
         while self._ask(question, goal):
-            if question.transition is not None and self._suppose(question):
+            if self._suppose(question, item[0]):
                 continue
             if self.allowed is not None:
                 return None
-            self.statistics.counterexamples += 1
-            self._add(question)
-            if not self.candidates.is_alive(number):
+            self.counterexamples += 1
+            states, constants = question.read(not layer.backwards)
+            layer.candidates.add(self.language.rows(states, constants))
+            if not self.is_alive(item):
                 return None
         return question.core()
 
-    def _exclude(self, question: Question) -> frozenset[int] | None:
+    def _exclude(self, question: Question) -> frozenset[Item] | None:
         """Clauses that exclude what a question asks for; None if there are none."""
         while self._ask(question, 1):
-            if not self._suppose(question):
+            if not self._suppose(question, len(self.layers)):
                 return None
         return question.core()
+
+    def consistent(self, question: Question) -> bool:
+        """Whether a question has an answer that no candidate excludes; it can then be read."""
+        return self._exclude(question) is None
 
     def _ask(self, question: Question, goal: int) -> bool:
         if time.monotonic() > self.until:
             raise OutOfTime
-        for number in [n for n in question.active if not self.candidates.is_alive(n)]:
-            question.withdraw(number)
-        self.statistics.queries += 1
+        for item in [item for item in question.active if not self.is_alive(item)]:
+            question.withdraw(item)
+        self.queries += 1
         return question.solve(goal, self.allowed)
 
-    def _suppose(self, question: Question) -> bool:
-        """Add candidates that the model violates as hypotheses; False if it violates none."""
-        language = self.candidates.language
-        states, constants = question.read(self.backwards)
-        rows = language.rows(states, constants)
-        if self.allowed is None:
-            failing = self.candidates.failing(rows, FEW)
-        else:
-            failing = self.candidates.failing_among(rows, sorted(self.allowed))
-        for number, row in failing:
-            env = language.assignment(question.sizes, row)
-            question.suppose(language, number, self.candidates.clause(number), env, self.backwards)
-            self.statistics.hypotheses += 1
-        return bool(failing)
+    def _suppose(self, question: Question, top: int) -> bool:
+        """Add candidates that the last answer violates as hypotheses; False if it violates none.
 
-    def _add(self, question: Question) -> None:
-        states, constants = question.read(not self.backwards)
-        self.candidates.add(self.candidates.language.rows(states, constants))
+        Those of layers below `top` count in both states, those of the layer itself where its induction starts from.
+        """
+        added = False
+        for after in (False, True) if question.transition is not None else (False,):
+            rows = None
+            for number, layer in enumerate(self.layers[: top + 1]):
+                if number == top and (question in layer.begin or layer.backwards != after):
+                    continue
+                if rows is None:
+                    rows = self.language.rows(*question.read(after))
+                if self.allowed is None:
+                    failing = layer.candidates.failing(rows, FEW)
+                else:
+                    mine = sorted(n for place, n in self.allowed if place == number)
+                    failing = layer.candidates.failing_among(rows, mine)
+                for clause, row in failing:
+                    env = self.language.assignment(question.sizes, row)
+                    literals = layer.candidates.clause(clause)
+                    question.suppose(self.language, (number, clause), literals, env, after)
+                    added = True
+        return added

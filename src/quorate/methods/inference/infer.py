@@ -20,10 +20,11 @@ from quorate.logic.transform import conjuncts, subterms
 from quorate.methods.explicit import check
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import Obligation, is_trivial, step_of
+from quorate.methods.inference.badness import origins
 from quorate.methods.inference.clauses import LONGEST, Candidates
-from quorate.methods.inference.houdini import OutOfTime, Search
+from quorate.methods.inference.houdini import Layer, OutOfTime, Search
 from quorate.methods.inference.language import Block, Language, standard_atoms, total_orders
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Item, Question
 from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.states import from_structure, in_order
 from quorate.models.relational import Named, RelationalModel
@@ -153,6 +154,9 @@ class _Task:
         self.orders = total_orders(model)
         progress("collecting samples")
         self.samples: list[Sample] = list(samples(model, self.orders, seed))
+        shape = next(shapes(model))
+        self.safe = [item.formula for item in model.safety]
+        self.origins = origins(model, self.sizes(shape), self.orders, self.safe)
 
     def language(self, shape: Shape) -> Language:
         blocks = []
@@ -207,13 +211,14 @@ def _attempt(task: _Task, shape: Shape, outcome: Inference) -> str | None:
     task.progress(f"{shape}: candidates")
     candidates = task.candidates(language)
     sizes = task.sizes(shape)
-    safe = [item.formula for item in model.safety]
-    unsafe = neg(conj(*safe))
-    steps = [Question(model, sizes, task.orders, transition, safe) for transition in model.transitions]
-    bad = [Question(model, sizes, task.orders, transition, safe, [unsafe]) for transition in model.transitions]
+    lemmas = [origin.lemma for origin in task.origins]
+    known = task.safe + lemmas
+    unsafe = neg(conj(*task.safe))
+    steps = [Question(model, sizes, task.orders, transition, known) for transition in model.transitions]
+    bad = [Question(model, sizes, task.orders, transition, known, [unsafe]) for transition in model.transitions]
     initial = Question(model, sizes, task.orders, None, [item.formula for item in model.initial])
-    search = Search(candidates, [initial], steps, bad, until=task.until)
-    also: set[int] = set()
+    search = Search(language, bad, task.until, [Layer(candidates, [initial], steps)])
+    also: set[Item] = set()
     try:
         while True:
             task.progress(f"{shape}: {len(candidates.alive())} candidates")
@@ -222,20 +227,21 @@ def _attempt(task: _Task, shape: Shape, outcome: Inference) -> str | None:
                 return "states that satisfy all that holds of this form lead to a violation"
             found = search.reduce(found, also)
             task.progress(f"{shape}: proving {len(found)} clauses for all sizes")
-            failure = _prove(task, candidates, found, also, outcome)
+            failure = _prove(task, shape, candidates, sorted(number for _, number in found), also, outcome)
             if failure != "again":
                 return failure
     finally:
-        outcome.queries += search.statistics.queries
-        outcome.counterexamples += search.statistics.counterexamples
+        outcome.queries += search.queries
+        outcome.counterexamples += search.counterexamples
 
 
 def _prove(
-    task: _Task, candidates: Candidates, found: Sequence[int], also: set[int], outcome: Inference
+    task: _Task, shape: Shape, candidates: Candidates, found: Sequence[int], also: set[Item], outcome: Inference
 ) -> str | None:
     """A proof for all sizes that the clauses are inductive and imply safety; `again` if something was learnt instead."""
     language = candidates.language
-    formulas = [language.formula(candidates.clause(number)) for number in sorted(found)]
+    formulas = [origin.lemma for origin in task.origins]
+    formulas += [language.formula(candidates.clause(number)) for number in found]
     taken = {item.name for item in task.model.properties}
     names = [name for i in range(1, len(formulas) + len(taken) + 1) if (name := f"inferred{i}") not in taken]
     invariants = tuple(Named(name, formula) for name, formula in zip(names, formulas, strict=False))
@@ -244,10 +250,17 @@ def _prove(
     answers = decide(model, obligations, list(model.properties), task.limits, lambda text: None)
     failed = {o: a for o, a in answers.items() if a.status != "unsat"}
     if not failed:
+        invariants = _needed(model, answers)
+        model = model.with_invariants(invariants)
+        answers = {o: a for o, a in answers.items() if o.claim in model.properties}
         outcome.invariants = invariants
         outcome.certificate = _certificate(model, answers)
         outcome.needed = {item.name: _users(item, answers) for item in invariants}
         return None
+    wrong = {o.claim.formula for o in failed}
+    if any(origin.lemma in wrong for origin in task.origins):
+        task.origins = [origin for origin in task.origins if origin.lemma not in wrong]
+        return _attempt(task, shape, outcome)
     learnt = False
     for obligation, answer in failed.items():
         if answer.structure is None:
@@ -257,7 +270,7 @@ def _prove(
         if obligation.transition is None:
             learnt |= candidates.add(rows) > 0
             continue
-        failing = [number for number, _ in candidates.failing(rows, 3)]
+        failing = [(0, number) for number, _ in candidates.failing(rows, 3)]
         if failing:
             learnt |= not also.issuperset(failing)
             also.update(failing)
@@ -268,6 +281,19 @@ def _prove(
         assert isinstance(after, Structure), after
         learnt |= candidates.add(language.rows(in_order(from_structure(after), task.orders), {})) > 0
     return "again" if learnt else f"the solvers do not answer: {', '.join(sorted(o.name for o in failed))}"
+
+
+def _needed(model: RelationalModel, answers: Mapping[Obligation, Answer]) -> tuple[Named, ...]:
+    """The invariants that safety leans on, directly or not."""
+    found, waiting = set(model.safety), list(model.safety)
+    while waiting:
+        claim = waiting.pop()
+        for obligation, answer in answers.items():
+            if obligation.claim is claim:
+                new = [used for used in answer.core if used in model.invariants and used not in found]
+                found.update(new)
+                waiting += new
+    return tuple(item for item in model.invariants if item in found)
 
 
 def _users(item: Named, answers: Mapping[Obligation, Answer]) -> tuple[str, ...]:

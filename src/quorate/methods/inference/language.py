@@ -216,7 +216,10 @@ def normal(atom: Term) -> Term:
 
 
 def standard_atoms(
-    model: RelationalModel, blocks: Sequence[Block], constants: Sequence[Var], leave_out: frozenset[Symbol] = frozenset()
+    model: RelationalModel,
+    blocks: Sequence[Block],
+    constants: Sequence[Var],
+    leave_out: frozenset[Symbol] = frozenset(),
 ) -> list[Term]:
     """Every relation at every choice of variables and constants, and equations."""
     basic: dict[Sort, list[Term]] = {block.sort: list(block.variables) for block in blocks}
@@ -252,9 +255,8 @@ def standard_atoms(
         for left, right in combinations(terms + applied.get(sort, []), 2):
             if left in variables and right in variables:
                 continue
-            if isinstance(left, Apply) and isinstance(right, Apply) and left.symbol.name in sort.elements:
-                if right.symbol.name in sort.elements:
-                    continue
+            if all(isinstance(side, Apply) and side.symbol.name in sort.elements for side in (left, right)):
+                continue
             atoms[normal(equal(left, right))] = None
     return list(atoms)
 

@@ -20,6 +20,10 @@ from quorate.methods.inference.states import Array, States, shape
 from quorate.models.relational import RelationalModel, Transition
 
 
+Item = tuple[int, int]
+"""A clause that may be a hypothesis: where it comes from, and its number there."""
+
+
 class Question:
     """Is there a state, or a step, such that..?
 
@@ -62,7 +66,7 @@ class Question:
             self.circuit.require(self.grounder.formula(formula, self.after, self.constants))
         self._readers: dict[bool, list[tuple[Symbol, Array, bool]]] = {}
         self._grounded: dict[tuple[Term, tuple[int, ...], bool], int] = {}
-        self.active: dict[int, int] = {}
+        self.active: dict[Item, int] = {}
         """For every clause that is a hypothesis here, the literal that switches it on."""
 
     def _with_derived(self, tables: Tables) -> Tables:
@@ -126,23 +130,23 @@ class Question:
     def _ordered(self, block: Any) -> bool:
         return block.order is not None or bool(block.sort.elements)
 
-    def suppose(self, language: Language, number: int, clause: Clause, env: Mapping[Var, int], after: bool) -> None:
+    def suppose(self, language: Language, item: Item, clause: Clause, env: Mapping[Var, int], after: bool) -> None:
         """Add an instance of a hypothesis."""
-        if number not in self.active:
-            self.active[number] = self.circuit.variable()
+        if item not in self.active:
+            self.active[item] = self.circuit.variable()
         literals = self.instance(language, clause, env, after)
         if TRUE not in literals:
-            self.circuit.clauses.append((-self.active[number], *(x for x in literals if x != FALSE)))
+            self.circuit.clauses.append((-self.active[item], *(x for x in literals if x != FALSE)))
 
-    def withdraw(self, number: int) -> None:
+    def withdraw(self, item: Item) -> None:
         """A hypothesis no longer holds."""
-        literal = self.active.pop(number, None)
+        literal = self.active.pop(item, None)
         if literal is not None:
             self.circuit.clauses.append((-literal,))
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def solve(self, goal: int, allowed: Collection[int] | None = None) -> bool:
+    def solve(self, goal: int, allowed: Collection[Item] | None = None) -> bool:
         """Whether the goal can be satisfied under the hypotheses, or those of them that are allowed."""
         if goal == FALSE:
             return False
@@ -150,15 +154,15 @@ class Question:
         if new:
             self.solver.append_formula(new)
             self._fed = len(self.circuit.clauses)
-        active = [literal for number, literal in self.active.items() if allowed is None or number in allowed]
+        active = [literal for item, literal in self.active.items() if allowed is None or item in allowed]
         return bool(self.solver.solve(assumptions=[*([] if goal == TRUE else [goal]), *active]))
 
-    def core(self) -> frozenset[int]:
+    def core(self) -> frozenset[Item]:
         """The hypotheses that the last negative answer needed."""
         used = set(self.solver.get_core() or ())
-        return frozenset(number for number, literal in self.active.items() if literal in used)
+        return frozenset(item for item, literal in self.active.items() if literal in used)
 
-    def read(self, after: bool) -> tuple[States, dict[Var, int]]:
+    def read(self, after: bool) -> tuple[States, Mapping[Var, int]]:
         """The state that the last positive answer describes, and the values of the constants."""
         model = self.solver.get_model() or []
         values = numpy.zeros(max(len(model), self.circuit.count) + 1, bool)

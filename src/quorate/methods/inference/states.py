@@ -86,10 +86,9 @@ class States:
         table = self.tables[symbol]
         if not args:
             return table.reshape(-1, 1)
-        if len(table) == 1:
-            return table[(numpy.zeros((1, 1), numpy.intp), *(arg.astype(numpy.intp) for arg in args))]
-        rows = numpy.arange(self.count).reshape(-1, 1)
-        return table[(rows, *(arg.astype(numpy.intp) for arg in args))]
+        rows = numpy.arange(len(table)).reshape(-1, 1)
+        found: Array = table[(rows, *(arg.astype(numpy.intp) for arg in args))]
+        return found
 
     def part(self, start: int, end: int) -> States:
         """Some of the states."""

@@ -1,0 +1,147 @@
+"""`quorate infer`: the invariants that were found, where they are needed, and the protocol's text with them."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from quorate.apps.cli.commands import (
+    Progress,
+    UsageError,
+    evidence_text,
+    file_report,
+    finish,
+    limits,
+    load_all,
+    save_first_trace,
+    write_certificate,
+    writing,
+)
+from quorate.apps.cli.reports import expected_verdict
+from quorate.engines.explicit.compile import CompilerError
+from quorate.engines.explicit.worlds import InstanceError
+from quorate.files import write_atomically
+from quorate.lang.diagnostics import LanguageError
+from quorate.lang.extend import extended, print_formulas
+from quorate.logic.structures import EvaluationError
+from quorate.methods.inference.infer import METHOD, Inference, Options
+from quorate.methods.inference.infer import infer as search
+from quorate.models.relational import Named, RelationalModel
+from quorate.proof.verdicts import Result
+
+
+def infer(arguments: argparse.Namespace) -> int:
+    """Look for an inductive invariant of each file."""
+    if arguments.write and Path(arguments.write).resolve() == Path(arguments.files[0]).resolve():
+        raise UsageError(f"--write {arguments.write} would overwrite the protocol; name another file")
+    started = time.monotonic()
+    loaded = load_all(arguments.files, arguments.lang)
+    files, interrupted = [], False
+    for item in loaded:
+        outcome, interrupted = _search(item.model, arguments)
+        details = [_found(outcome)] if outcome.certificate is not None else evidence_text(item.model, outcome.results)
+        if any(result.verdict == "unknown" for result in outcome.results):
+            details.append(_tried(outcome))
+        saved = save_first_trace(item.model, outcome.results, arguments.trace)
+        details += [f"trace saved to {path}" for path in saved.values()]
+        if outcome.certificate is not None and arguments.certificate:
+            write_certificate(arguments.certificate, outcome.certificate)
+            saved["certificate"] = arguments.certificate
+            details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
+        if outcome.certificate is not None and arguments.write:
+            details.append(_write(arguments.write, item.model, outcome))
+            saved["protocol"] = arguments.write
+        files.append(file_report(item.model, "infer", outcome.results, details, saved, _statistics(outcome)))
+        if interrupted:
+            break
+    code = finish(arguments, files, loaded, started)
+    return 130 if interrupted else code
+
+
+def _search(model: RelationalModel, arguments: argparse.Namespace) -> tuple[Inference, bool]:
+    """What the search found, and whether it was interrupted; what the method cannot do leaves the properties open."""
+    if not model.safety:
+        return Inference(model), False
+    progress, last = Progress(arguments), "the beginning"
+
+    def note(text: str) -> None:
+        nonlocal last
+        last = text
+        progress(text)
+
+    started = time.monotonic()
+    try:
+        options = Options(arguments.time, arguments.seed)
+        return search(model.with_invariants(()), limits(arguments), options, note), False
+    except CompilerError as problem:
+        raise UsageError(f"{model.source.path if model.source else ''}: {problem}") from None
+    except (InstanceError, EvaluationError) as problem:
+        return _open(model, f"the search cannot handle this protocol: {problem}", [], started), False
+    except KeyboardInterrupt:
+        return _open(model, "interrupted", [f"interrupted at: {last}"], started), True
+    finally:
+        progress.done()
+
+
+def _open(model: RelationalModel, reason: str, attempts: list[str], started: float) -> Inference:
+    seconds = time.monotonic() - started
+    results = [
+        Result(item.name, "safety", "unknown", METHOD, "all sizes", reason, None, item.span, seconds)
+        for item in model.safety
+    ]
+    return Inference(model, tuple(results), attempts=attempts)
+
+
+def _found(outcome: Inference) -> str:
+    """The invariants in the protocol's own language, each with the transitions that need it."""
+    count = len(outcome.invariants)
+    lines = [f"proved for all sizes with {count} inferred invariant{'s' * (count != 1)}"]
+    for item, text in zip(outcome.invariants, _shown(outcome.model, outcome.invariants), strict=True):
+        users = ", ".join(outcome.needed.get(item.name, ()))
+        lines += [f"  [{item.name}] {text}", f"      needed by {users or 'no transition'}"]
+    return "\n".join([*lines, f"  {_counts(outcome)}"])
+
+
+def _shown(model: RelationalModel, invariants: Sequence[Named]) -> list[str]:
+    return print_formulas(model, [item.formula for item in invariants])
+
+
+def _tried(outcome: Inference) -> str:
+    """What the search went through without success."""
+    lines = [f"no inductive invariant was found{'; tried:' if outcome.attempts else ''}"]
+    lines += [f"  {attempt}" for attempt in outcome.attempts]
+    return "\n".join(lines + [f"  {_counts(outcome)}"] * bool(outcome.samples))
+
+
+def _counts(outcome: Inference) -> str:
+    queries = f"{outcome.queries:,} quer{'y' if outcome.queries == 1 else 'ies'}"
+    samples, refuted = outcome.samples, outcome.counterexamples
+    return f"{samples:,} sample{'s' * (samples != 1)}, {queries}, {refuted:,} counterexample{'s' * (refuted != 1)}"
+
+
+def _statistics(outcome: Inference) -> dict[str, object]:
+    texts = _shown(outcome.model, outcome.invariants)
+    return {
+        "invariants": [
+            {"name": item.name, "formula": text, "needed_by": list(outcome.needed.get(item.name, ()))}
+            for item, text in zip(outcome.invariants, texts, strict=True)
+        ],
+        "attempts": outcome.attempts,
+        "samples": outcome.samples,
+        "queries": outcome.queries,
+        "counterexamples": outcome.counterexamples,
+    }
+
+
+def _write(path: str, model: RelationalModel, outcome: Inference) -> str:
+    """Write the protocol with the invariants; `induct` is now expected to prove what the file said it would not."""
+    surprising = [item for item in outcome.results if expected_verdict(model, "induct", item) != "proved"]
+    remarks = ["Found by `quorate infer`.", *(f"expect: induct [{item.property}] proved" for item in surprising)]
+    try:
+        text = extended(model, outcome.invariants, remarks)
+    except LanguageError as problem:
+        raise UsageError(f"cannot write {path}: {problem.diagnostics[0].message}") from None
+    writing(path, lambda: write_atomically(path, text))
+    return f"protocol with these invariants saved to {path}"

@@ -1,0 +1,147 @@
+"""What a violation looks like, with a name for everything that it speaks of.
+
+The negation of a safety property, its existential variables turned into constants.  Where a relation only becomes true
+by a transition whose guard stays true afterwards, what the guard speaks of gets names too: a decision has a quorum
+behind it.  So facts about a violation need no quantifier alternation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from quorate.logic.terms import And, Apply, Equal, If, Or, Sort, Symbol, Term, Var, conj, disj, exists, forall, implies, neg
+from quorate.logic.transform import conjuncts, fresh_variables, nnf, replace_symbols, skolem_constants, substitute, symbols_of
+from quorate.methods.inference.questions import Question
+from quorate.models.relational import RelationalModel, Transition, Update
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A violation: constants (as variables), what holds of them in the bad state, and the part that never changes."""
+
+    constants: tuple[Var, ...]
+    formula: Term
+
+    @property
+    def always(self) -> Term:
+        parts = [part for part in conjuncts(self.formula) if not any(s.mutable for s in symbols_of(part))]
+        return conj(*parts)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a relation becomes true: `relation(variables)` implies `formula` for some values of `witnesses`."""
+
+    relation: Symbol
+    variables: tuple[Var, ...]
+    witnesses: tuple[Var, ...]
+    formula: Term
+
+    @property
+    def lemma(self) -> Term:
+        return forall(self.variables, implies(self.relation(*self.variables), exists(self.witnesses, self.formula)))
+
+
+def violations(model: RelationalModel) -> list[Bad]:
+    """One for every conjunct of the safety properties."""
+    taken = {symbol.name for symbol in model.symbols}
+    found = []
+    for item in model.safety:
+        for part in conjuncts(item.formula):
+            symbols, formula = skolem_constants(nnf(neg(part)), taken.__contains__)
+            constants = tuple(Var(f"{symbol.name.lower()}", symbol.sort) for symbol in symbols)
+            constants = tuple(fresh_variables(constants, ()))
+            formula = replace_symbols(formula, {s: ((), v) for s, v in zip(symbols, constants, strict=True)})
+            found.append(Bad(constants, formula))
+    return found
+
+
+def origins(
+    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], known: Sequence[Term]
+) -> list[Origin]:
+    """Relations that exactly one transition makes true, at a point that its parameters name, with what stays true of it."""
+    found = []
+    for relation in model.state_symbols:
+        setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation]
+        growing = [(t, u, p) for t, u in setters if (p := _point(u, t)) is not None]
+        grows = [(t, u) for t, u in setters if not _shrinks(u)]
+        if len(growing) != 1 or len(grows) != 1 or not relation.is_relation:
+            continue
+        transition, update, point = growing[0]
+        guard = substitute(transition.guard, point)
+        witnesses = tuple(p for p in transition.parameters if p not in point)
+        renamed = dict(zip(witnesses, fresh_variables(witnesses, update.variables), strict=True))
+        guard = substitute(guard, renamed)
+        if any(symbol in transition.choices for symbol in symbols_of(guard)):
+            continue
+        stable = [part for part in conjuncts(guard) if _is_stable(model, sizes, orders, known, part)]
+        stable = [part for part in stable if any(s.mutable for s in symbols_of(part)) or part.free]
+        if stable:
+            formula = conj(*stable)
+            used = tuple(renamed[w] for w in witnesses if renamed[w] in formula.free)
+            found.append(Origin(relation, update.variables, used, formula))
+    return found
+
+
+def _shrinks(update: Update) -> bool:
+    """True if the update can only make the relation false."""
+    value = update.value
+    parts = value.args if isinstance(value, And) else (value,)
+    return update.symbol(*update.variables) in parts or value == Or(())
+
+
+def _point(update: Update, transition: Transition) -> dict[Var, Term] | None:
+    """The parameters at which the update makes its relation true, in terms of its variables; None if it does more."""
+    value = update.value
+    old = update.symbol(*update.variables)
+    if isinstance(value, If) and value.otherwise is old and value.then == And(()):
+        value = disj(value.condition, old)
+    parts = value.args if isinstance(value, Or) else (value,)
+    others = [part for part in parts if part is not old]
+    if len(others) != 1 or old not in parts:
+        return None
+    point: dict[Var, Term] = {}
+    for part in conjuncts(others[0]):
+        match part:
+            case Equal(Var() as left, Var() as right):
+                variable, parameter = (left, right) if left in update.variables else (right, left)
+                if variable not in update.variables or parameter not in transition.parameters:
+                    return None
+                if parameter in point:
+                    return None
+                point[parameter] = variable
+            case _:
+                return None
+    return point if set(point.values()) == set(update.variables) else None
+
+
+def _is_stable(
+    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], known: Sequence[Term], part: Term
+) -> bool:
+    """Whether no step makes a formula about given elements false, over the given sizes."""
+    free = tuple(sorted(part.free, key=lambda v: v.name))
+    for transition in model.transitions:
+        if symbols_of(part).isdisjoint(transition.modified):
+            continue
+        if Question(model, sizes, orders, transition, [*known, part], [neg(part)], free).solve(1):
+            return False
+    return True
+
+
+def with_origins(bad: Bad, found: Sequence[Origin], depth: int = 2) -> Bad:
+    """The violation with names for the witnesses of what it says has become true."""
+    by_relation = {origin.relation: origin for origin in found}
+    constants, parts = list(bad.constants), conjuncts(bad.formula)
+    done: set[Term] = set()
+    for _ in range(depth):
+        for part in list(parts):
+            if part in done or not isinstance(part, Apply) or part.symbol not in by_relation:
+                continue
+            done.add(part)
+            origin = by_relation[part.symbol]
+            fresh = fresh_variables(origin.witnesses, constants)
+            values = dict(zip(origin.variables, part.args, strict=True)) | dict(zip(origin.witnesses, fresh, strict=True))
+            constants += fresh
+            parts += [new for new in conjuncts(substitute(origin.formula, values)) if new not in parts]
+    return Bad(tuple(constants), conj(*parts))
