@@ -45,5 +45,9 @@ bench: setup
 bench-explicit: setup
 	$(BIN)/python bench/explicit.py
 
+.PHONY: bench-inference
+bench-inference: setup
+	$(BIN)/python bench/inference.py
+
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/*.egg-info

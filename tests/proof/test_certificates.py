@@ -89,7 +89,7 @@ def alter(document: dict[str, Any], choose: random.Random) -> None:
         case 5:
             document["safety"] = choose.choice([[], ["another"], document["safety"] * 2])
         case 6:
-            document["version"] = choose.choice([0, 2, "1"])
+            document["version"] = choose.choice([0, 1, 3, "2"])
         case 7:
             del document[choose.choice(["invariants", "safety", "sha256", "hints", "digest"])]
 

@@ -18,7 +18,7 @@ def print_formulas(model: RelationalModel, formulas: Sequence[Term]) -> list[str
     if model.language == "ivy":
         from quorate.lang.ivy.printer import print_formulas as print_ivy
 
-        return print_ivy(model, formulas)
+        return print_ivy(formulas)
     from quorate.lang.pyv.printer import print_formulas as print_pyv
 
     return print_pyv(model, formulas)

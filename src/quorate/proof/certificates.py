@@ -1,7 +1,7 @@
 """Certificates: data from which the checker re-establishes `proved` from the protocol text alone.
 
-A certificate holds an inductive invariant and, as hints that only save time, which hypotheses sufficed for which
-obligation.  Nothing in it is believed: see `checker`.
+A certificate holds invariants, perhaps refutations of the violations that they do not exclude by themselves, and, as
+hints that only save time, which hypotheses sufficed for which obligation.  Nothing in it is believed: see `checker`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quorate.logic.terms import Term
 from quorate.models.relational import Named, RelationalModel
 
 FORMAT = "quorate-certificate"
-VERSION = 1
+VERSION = 2
 
 
 class CertificateError(Exception):
@@ -27,14 +27,74 @@ class CertificateError(Exception):
 
 
 @dataclass(frozen=True)
+class Step:
+    """Formulas that hold in all states of a run that ends in a violation, shown forwards or backwards."""
+
+    direction: str
+    formulas: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Why no run ends in a state that satisfies `bad`, which speaks of constants, each given by name and sort.
+
+    The steps build on each other; what they establish contradicts the `end` of the run: its first state (`initial`) or its
+    last (`violation`).
+    """
+
+    property: str
+    constants: tuple[tuple[str, str], ...]
+    bad: str
+    steps: tuple[Step, ...]
+    end: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "property": self.property,
+            "constants": [list(constant) for constant in self.constants],
+            "bad": self.bad,
+            "steps": [
+                {
+                    "direction": step.direction,
+                    "formulas": [{"name": name, "formula": formula} for name, formula in step.formulas],
+                }
+                for step in self.steps
+            ],
+            "end": self.end,
+        }
+
+    @staticmethod
+    def from_json(document: Any) -> Refutation:
+        """A refutation from parsed JSON; raises TypeError or KeyError if it is malformed."""
+        if set(document) != {"property", "constants", "bad", "steps", "end"}:
+            raise KeyError
+        if document["end"] not in ("initial", "violation"):
+            raise KeyError
+        steps = []
+        for step in _list(document["steps"]):
+            if set(step) != {"direction", "formulas"} or step["direction"] not in ("forward", "backward"):
+                raise KeyError
+            formulas = tuple((_text(item["name"]), _text(item["formula"])) for item in _list(step["formulas"]))
+            steps.append(Step(step["direction"], formulas))
+        constants = []
+        for constant in _list(document["constants"]):
+            name, sort = _list(constant)
+            constants.append((_text(name), _text(sort)))
+        return Refutation(
+            _text(document["property"]), tuple(constants), _text(document["bad"]), tuple(steps), document["end"]
+        )
+
+
+@dataclass(frozen=True)
 class Certificate:
-    """The claim that `safety` holds in every reachable state, and the invariant that shows it."""
+    """The claim that `safety` holds in every reachable state, and the invariants and refutations that show it."""
 
     protocol: str
     sha256: str
     safety: tuple[str, ...]
     invariants: tuple[tuple[str, str], ...]
     hints: Mapping[str, tuple[str, ...]]
+    refutations: tuple[Refutation, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -45,6 +105,7 @@ class Certificate:
             "verdict": "proved",
             "safety": list(self.safety),
             "invariants": [{"name": name, "formula": formula} for name, formula in self.invariants],
+            "refutations": [refutation.to_json() for refutation in self.refutations],
             "hints": {name: list(used) for name, used in sorted(self.hints.items())},
         }
         return {**body, "digest": _digest(body)}
@@ -62,7 +123,11 @@ def _digest(body: Mapping[str, Any]) -> str:
 
 
 def certify(
-    model: RelationalModel, safety: Sequence[Named], invariants: Sequence[Named], hints: Mapping[str, tuple[str, ...]]
+    model: RelationalModel,
+    safety: Sequence[Named],
+    invariants: Sequence[Named],
+    hints: Mapping[str, tuple[str, ...]],
+    refutations: Sequence[Refutation] = (),
 ) -> Certificate:
     """The certificate that the invariants prove the safety properties of a model."""
     assert model.source is not None
@@ -72,6 +137,7 @@ def certify(
         safety=tuple(item.name for item in safety),
         invariants=tuple((item.name, sexpr.write(item.formula)) for item in invariants),
         hints=hints,
+        refutations=tuple(refutations),
     )
 
 
@@ -80,7 +146,7 @@ def from_json(document: Any) -> Certificate:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CertificateError("this is not a Quorate certificate")
     body = {key: value for key, value in document.items() if key != "digest"}
-    expected = {"format", "version", "protocol", "sha256", "verdict", "safety", "invariants", "hints"}
+    expected = {"format", "version", "protocol", "sha256", "verdict", "safety", "invariants", "refutations", "hints"}
     if set(body) != expected or body["version"] != VERSION:
         raise CertificateError("the certificate has unknown or missing fields, or another version")
     if document.get("digest") != _digest(body):
@@ -94,8 +160,9 @@ def from_json(document: Any) -> Certificate:
             safety=tuple(_text(name) for name in _list(body["safety"])),
             invariants=tuple((_text(item["name"]), _text(item["formula"])) for item in _list(body["invariants"])),
             hints={_text(name): tuple(_text(used) for used in _list(row)) for name, row in body["hints"].items()},
+            refutations=tuple(Refutation.from_json(item) for item in _list(body["refutations"])),
         )
-    except (TypeError, KeyError, AttributeError):
+    except (TypeError, KeyError, AttributeError, ValueError):
         raise CertificateError("the certificate is malformed") from None
 
 

@@ -1,29 +1,40 @@
 """The independent checker: re-establishes a certificate from the protocol text, with two solvers, from scratch.
 
-It shares no code with the methods that find proofs.  For invariants J1..Jn, axioms and definitions A, and each
+It shares no code with the methods that find proofs.  Suppose a run reaches a state that violates a safety property, for
+the first time.  For invariants J = J1 ∧ .. ∧ Jn, axioms and definitions A, safety properties S = S1 ∧ .. ∧ Sm, and each
 transition with its guard and updates, these must be unsatisfiable, according to z3 and according to cvc5:
 
-    initiation     A ∧ initial ∧ ¬Ji                          for each i
-    consecution    A ∧ J1 ∧ .. ∧ Jn ∧ guard ∧ ¬Ji[updates]    for each i and each transition
-    safety         A ∧ J1 ∧ .. ∧ Jn ∧ ¬S                      for each safety property S
+    initiation     A ∧ initial ∧ ¬Ji                       for each i
+    consecution    A ∧ J ∧ S ∧ guard ∧ ¬Ji[updates]        for each i and each transition
+    safety         A ∧ J ∧ ¬Si                             for each i without a refutation
 
-Ji[updates] is Ji with every changed symbol replaced by its new value.  Leaving out hypotheses can only make an
-obligation harder to prove, so the hints of a certificate save time but cannot make the checker accept anything false.
+So the invariants hold in all states of the run.  A refutation of Si names elements, by constants c, that a violation of Si
+speaks of, and builds up formulas K(c) that hold in all states of the run, by steps; each step adds formulas F1, F2, ..
+(their conjunction is F) and goes forwards from the first state or backwards from the last:
+
+    coverage       A ∧ J ∧ ¬Si ∧ ∀c. ¬bad(c), for all its refutations at once
+    forward        A ∧ J ∧ K ∧ initial ∧ ¬Fi,     A ∧ J ∧ S ∧ K ∧ F ∧ guard ∧ J[updates] ∧ K[updates] ∧ ¬Fi[updates]
+    backward       A ∧ J ∧ K ∧ bad(c) ∧ ¬Fi,      A ∧ J ∧ S ∧ K ∧ guard ∧ (J ∧ K ∧ F)[updates] ∧ ¬Fi
+    end            A ∧ J ∧ K ∧ initial            or A ∧ J ∧ K ∧ bad(c)
+
+F[updates] is F with every changed symbol replaced by its new value.  Leaving out hypotheses can only make an obligation
+harder to prove, so the hints of a certificate save time but cannot make the checker accept anything false.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from quorate.engines.smt.backends import Option, Question, Reply, Task
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
-from quorate.logic.terms import Symbol, Term, neg
+from quorate.logic import sexpr
+from quorate.logic.terms import TRUE, Symbol, Term, Var, conj, exists, neg
 from quorate.logic.transform import conjuncts, replace_symbols, substitute, symbols_of
 from quorate.models.relational import Named, RelationalModel, Transition
-from quorate.proof.certificates import Certificate, CertificateError
+from quorate.proof.certificates import Certificate, CertificateError, Refutation
 
 SOLVERS = ("z3", "cvc5")
 FIRST_SECONDS = 3.0
@@ -81,21 +92,140 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
     def obligation(name: str, negation: Term) -> Obligation:
         return Obligation(name, negation, hints.get(name))
 
+    refuted = {refutation.property for refutation in certificate.refutations}
+    if not refuted <= set(certificate.safety):
+        raise CertificateError("a refutation is about something that is not a safety property")
+    safety = tuple(item for item in model.safety if item.name not in {known.name for known in invariants})
     initially = [obligation(f"initially {item.name}", neg(item.formula)) for item in invariants]
     found = [Section((*background, *model.initial), tuple(initially))]
     for transition in model.transitions:
-        constants = {p: Symbol(f"@{p.name}", (), p.sort)() for p in transition.parameters}
-        guard = [Named("guard", part) for part in conjuncts(substitute(transition.guard, constants))]
+        constants, guard = _instance(transition)
         preserved = [
             obligation(f"{transition.name} preserves {item.name}", neg(substitute(after, constants)))
             for item in invariants
             for after in [_after(model, transition, item.formula)]
             if after is not None
         ]
-        found.append(Section((*background, *guard, *invariants), tuple(preserved)))
-    implied = [obligation(f"invariants imply {item.name}", neg(item.formula)) for item in model.safety]
+        found.append(Section((*background, *guard, *invariants, *safety), tuple(preserved)))
+    implied = [
+        obligation(f"invariants imply {item.name}", neg(item.formula))
+        for item in model.safety
+        if item.name not in refuted
+    ]
     found.append(Section((*background, *invariants), tuple(implied)))
+    for item in model.safety:
+        if item.name in refuted:
+            mine = [refutation for refutation in certificate.refutations if refutation.property == item.name]
+            found += _Refuting(model, item, mine, invariants, safety, obligation).sections()
     return found
+
+
+def _instance(transition: Transition) -> tuple[dict[Var, Term], list[Named]]:
+    """A constant for each parameter of a transition, and its guard for these."""
+    constants: dict[Var, Term] = {p: Symbol(f"@{p.name}", (), p.sort)() for p in transition.parameters}
+    return constants, [Named("guard", part) for part in conjuncts(substitute(transition.guard, constants))]
+
+
+class _Refuting:
+    """What has to hold for the refutations of one safety property."""
+
+    def __init__(
+        self,
+        model: RelationalModel,
+        item: Named,
+        refutations: Sequence[Refutation],
+        invariants: Sequence[Named],
+        safety: Sequence[Named],
+        obligation: Callable[[str, Term], Obligation],
+    ) -> None:
+        self.model, self.item, self.refutations = model, item, refutations
+        self.invariants, self.safety, self.obligation = tuple(invariants), tuple(safety), obligation
+        self.background = tuple(model.background())
+
+    def sections(self) -> list[Section]:
+        missed: list[Term] = [neg(self.item.formula)]
+        found: list[Section] = []
+        for number, refutation in enumerate(self.refutations, 1):
+            constants = self._constants(refutation)
+            bad = self._read(refutation.bad, constants)
+            variables = {constant: Var(constant.name, constant.sort) for constant in constants}
+            anywhere = replace_symbols(bad, {constant: ((), variable) for constant, variable in variables.items()})
+            missed.append(neg(exists(variables.values(), anywhere)))
+            found += self._refutation(f"refutation {number} of {self.item.name}", refutation, constants, bad)
+        covered = self.obligation(f"refutations cover {self.item.name}", conj(*missed))
+        return [Section((*self.background, *self.invariants), (covered,)), *found]
+
+    def _constants(self, refutation: Refutation) -> list[Symbol]:
+        sorts = {sort.name: sort for sort in self.model.sorts}
+        taken = {symbol.name for symbol in self.model.symbols} | {e for sort in self.model.sorts for e in sort.elements}
+        constants = []
+        for name, sort in refutation.constants:
+            if sort not in sorts or name in taken or name.startswith("@"):
+                raise CertificateError(f"{name}: {sort} cannot be a constant of a refutation")
+            taken.add(name)
+            constants.append(Symbol(name, (), sorts[sort]))
+        return constants
+
+    def _read(self, text: str, constants: Sequence[Symbol]) -> Term:
+        try:
+            formula = sexpr.read(text, self.model.sorts, (*self.model.symbols, *constants))
+        except sexpr.SexprError as problem:
+            raise CertificateError(f"a refutation cannot be read: {problem}") from None
+        _require_closed("a formula of a refutation", formula)
+        return formula
+
+    def _refutation(
+        self, title: str, refutation: Refutation, constants: Sequence[Symbol], bad: Term
+    ) -> Iterator[Section]:
+        known: list[Named] = []
+        ends = {"initial": self.model.initial, "violation": (Named("violation", bad),)}
+        for step in refutation.steps:
+            new = [Named(name, self._read(text, constants)) for name, text in step.formulas]
+            names = [item.name for item in (*self.invariants, *self.safety, *known, *new)]
+            if len(set(names)) != len(names) or any(name.endswith("'") for name in names):
+                raise CertificateError(f"{title}: two formulas have the same name, or a name ends with a prime")
+            forward = step.direction == "forward"
+            begin = ends["initial" if forward else "violation"]
+            where = "initially" if forward else "finally"
+            yield Section(
+                (*self.background, *begin, *self.invariants, *known),
+                tuple(self.obligation(f"{title}: {where} {item.name}", neg(item.formula)) for item in new),
+            )
+            for transition in self.model.transitions:
+                yield self._step(title, transition, known, new, forward)
+            known += new
+        last = self.obligation(f"{title}: nothing is left", TRUE)
+        yield Section((*self.background, *ends[refutation.end], *self.invariants, *known), (last,))
+
+    def _step(
+        self, title: str, transition: Transition, known: Sequence[Named], new: Sequence[Named], forward: bool
+    ) -> Section:
+        """The new formulas are carried over a transition, from the state before to the one after, or back."""
+        constants, guard = _instance(transition)
+        after = {item.name: _after(self.model, transition, item.formula) for item in (*self.invariants, *known, *new)}
+
+        def later(items: Sequence[Named]) -> list[Named]:
+            found = [(item, after[item.name]) for item in items]
+            return [Named(f"{i.name}'", substitute(term, constants)) for i, term in found if term is not None]
+
+        hypotheses = [
+            *self.background,
+            *guard,
+            *self.invariants,
+            *self.safety,
+            *known,
+            *later((*self.invariants, *known)),
+        ]
+        obligations = []
+        for item in new:
+            term = after[item.name]
+            if term is not None:
+                claim = substitute(term, constants) if forward else item.formula
+                name = f"{title}: {transition.name} {'preserves' if forward else 'comes from'} {item.name}"
+                obligations.append(self.obligation(name, neg(claim)))
+        unchanged = [item for item in new if after[item.name] is None]
+        hypotheses += new if forward else [*unchanged, *later(new)]
+        return Section(tuple(hypotheses), tuple(obligations))
 
 
 def _invariants(model: RelationalModel, certificate: Certificate) -> list[Named]:
@@ -103,9 +233,13 @@ def _invariants(model: RelationalModel, certificate: Certificate) -> list[Named]
     if len({item.name for item in invariants}) != len(invariants):
         raise CertificateError("two invariants have the same name")
     for item in invariants:
-        if item.formula.free or any(symbol.primes for symbol in symbols_of(item.formula)):
-            raise CertificateError(f"{item.name} is not a closed formula about one state")
+        _require_closed(item.name, item.formula)
     return invariants
+
+
+def _require_closed(name: str, formula: Term) -> None:
+    if formula.free or any(symbol.primes for symbol in symbols_of(formula)):
+        raise CertificateError(f"{name} is not a closed formula about one state")
 
 
 def _after(model: RelationalModel, transition: Transition, formula: Term) -> Term | None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import resource
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quorate import __version__
 from quorate.apps.cli import commands
 from quorate.apps.cli.main import build_parser, main
+from quorate.engines.explicit.compile import CompilerError
+from quorate.engines.explicit.worlds import InstanceError
+from quorate.logic.structures import EvaluationError
 
 LOCK = """\
 sort client
@@ -27,6 +32,19 @@ transition take(c: client)
 safety [mutex] holds(A) & holds(B) -> A = B
 """
 BROKEN = LOCK.replace("& !holds(C)", "& true").replace("<-> C = c", "<-> holds(C) | C = c")
+
+INTERRUPTED = """\
+lock.pyv
+  ✓ mutex  proved
+
+proved for all sizes with 0 inferred invariants
+  8 samples, …
+
+broken.pyv
+  ? mutex  unknown  (interrupted)
+
+2 properties in 2 files: 1 proved, 1 unknown (… s)
+"""
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -116,6 +134,12 @@ def test_every_sort_needs_a_size(run: Run) -> None:
         (("recheck", "lock.pyv", "--proofs", "lock.pyv"), "cannot write into lock.pyv: it is a file, not a folder"),
         (("induct", "lock.pyv", "broken.pyv", "--trace", "t.json"), "--trace needs a single FILE"),
         (("induct", "lock.pyv", "broken.pyv", "--certificate", "c.json"), "--certificate needs a single FILE"),
+        (("infer", "lock.pyv", "--write", "no/p.pyv"), "cannot write no/p.pyv: there is no folder no"),
+        (("infer", "lock.pyv", "broken.pyv", "--write", "p.pyv"), "--write needs a single FILE"),
+        (
+            ("infer", "lock.pyv", "--write", "./lock.pyv"),
+            "--write ./lock.pyv would overwrite the protocol; name another file",
+        ),
         (("recheck", "no.json"), "there is no file no.json"),
         (("trace", "show", "no.json", "lock.pyv"), "no.json: cannot read the file: No such file or directory"),
     ],
@@ -130,7 +154,7 @@ def test_what_cannot_be_used_is_told_before_the_work(
 
 def test_defaults_are_the_same_for_every_verb() -> None:
     parser = build_parser()
-    for words in (["induct", "a"], ["check", "a", "--depth", "1"], ["recheck", "a"]):
+    for words in (["induct", "a"], ["infer", "a"], ["check", "a", "--depth", "1"], ["recheck", "a"]):
         arguments = parser.parse_args(words)
         assert (arguments.memory, arguments.seed, arguments.dump_smt) == (4096, 0, None)
         assert arguments.timeout == (None if words[0] == "check" else 60.0)
@@ -168,6 +192,43 @@ def test_an_interrupt(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(commands, "parse", interrupted)
     assert run("parse", "lock.pyv") == (130, "", "interrupted\n")
+
+
+def test_an_interrupt_of_a_search(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found about earlier files is told."""
+    from quorate.apps.cli import inferring
+
+    search = inferring.search
+
+    def interrupted(model: Any, limits: Any, options: Any, progress: Callable[[str], None]) -> Any:
+        if model.source.path == "lock.pyv":
+            return search(model, limits, options, progress)
+        progress("collecting samples")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(inferring, "search", interrupted)
+    code, output, errors = run("infer", "lock.pyv", "broken.pyv", "lock.pyv", "--jobs", "1")
+    assert (code, errors) == (130, "")
+    assert re.sub(r"(?<=samples, ).*|[\d.]+(?= s\))", "…", output) == INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "message"),
+    [
+        (CompilerError("no C compiler was found"), 2, "quorate infer: lock.pyv: no C compiler was found\n"),
+        (InstanceError("too large"), 3, "  ? mutex  unknown  (the search cannot handle this protocol: too large)"),
+        (EvaluationError("no value"), 3, "  ? mutex  unknown  (the search cannot handle this protocol: no value)"),
+    ],
+)
+def test_what_infer_cannot_do(
+    run: Run, monkeypatch: pytest.MonkeyPatch, problem: Exception, code: int, message: str
+) -> None:
+    def failing(*arguments: Any) -> Any:
+        raise problem
+
+    monkeypatch.setattr("quorate.apps.cli.inferring.search", failing)
+    found, output, errors = run("infer", "lock.pyv")
+    assert (found, message in output + errors) == (code, True)
 
 
 def test_a_bug_of_ours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

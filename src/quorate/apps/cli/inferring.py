@@ -28,6 +28,7 @@ from quorate.lang.extend import extended, print_formulas
 from quorate.logic.structures import EvaluationError
 from quorate.methods.inference.infer import METHOD, Inference, Options
 from quorate.methods.inference.infer import infer as search
+from quorate.methods.inference.plain import plain_invariants
 from quorate.models.relational import Named, RelationalModel
 from quorate.proof.verdicts import Result
 
@@ -42,7 +43,7 @@ def infer(arguments: argparse.Namespace) -> int:
     for item in loaded:
         outcome, interrupted = _search(item.model, arguments)
         details = [_found(outcome)] if outcome.certificate is not None else evidence_text(item.model, outcome.results)
-        if any(result.verdict == "unknown" for result in outcome.results):
+        if outcome.attempts and outcome.certificate is None:
             details.append(_tried(outcome))
         saved = save_first_trace(item.model, outcome.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
@@ -64,43 +65,47 @@ def _search(model: RelationalModel, arguments: argparse.Namespace) -> tuple[Infe
     """What the search found, and whether it was interrupted; what the method cannot do leaves the properties open."""
     if not model.safety:
         return Inference(model), False
-    progress, last = Progress(arguments), "the beginning"
-
-    def note(text: str) -> None:
-        nonlocal last
-        last = text
-        progress(text)
-
+    progress = Progress(arguments)
     started = time.monotonic()
     try:
         options = Options(arguments.time, arguments.seed)
-        return search(model.with_invariants(()), limits(arguments), options, note), False
+        outcome = search(model.with_invariants(()), limits(arguments), options, progress)
+        return outcome, outcome.interrupted
     except CompilerError as problem:
         raise UsageError(f"{model.source.path if model.source else ''}: {problem}") from None
     except (InstanceError, EvaluationError) as problem:
-        return _open(model, f"the search cannot handle this protocol: {problem}", [], started), False
+        return _open(model, f"the search cannot handle this protocol: {problem}", started), False
     except KeyboardInterrupt:
-        return _open(model, "interrupted", [f"interrupted at: {last}"], started), True
+        return _open(model, "interrupted", started), True
     finally:
         progress.done()
 
 
-def _open(model: RelationalModel, reason: str, attempts: list[str], started: float) -> Inference:
+def _open(model: RelationalModel, reason: str, started: float) -> Inference:
     seconds = time.monotonic() - started
     results = [
         Result(item.name, "safety", "unknown", METHOD, "all sizes", reason, None, item.span, seconds)
         for item in model.safety
     ]
-    return Inference(model, tuple(results), attempts=attempts)
+    return Inference(model, results=tuple(results))
+
+
+def _invariants(outcome: Inference) -> tuple[Named, ...]:
+    """All that was found, as invariants; those that stand for refutations come last."""
+    if outcome.certificate is None:
+        return outcome.invariants
+    return outcome.invariants + plain_invariants(outcome.model, outcome.certificate)
 
 
 def _found(outcome: Inference) -> str:
     """The invariants in the protocol's own language, each with the transitions that need it."""
-    count = len(outcome.invariants)
+    invariants = _invariants(outcome)
+    count = len(invariants)
     lines = [f"proved for all sizes with {count} inferred invariant{'s' * (count != 1)}"]
-    for item, text in zip(outcome.invariants, _shown(outcome.model, outcome.invariants), strict=True):
-        users = ", ".join(outcome.needed.get(item.name, ()))
-        lines += [f"  [{item.name}] {text}", f"      needed by {users or 'no transition'}"]
+    for item, text in zip(invariants, _shown(outcome.model, invariants), strict=True):
+        lines.append(f"  [{item.name}] {text}")
+        if item.name in outcome.needed:
+            lines.append(f"      needed by {', '.join(outcome.needed[item.name]) or 'no transition'}")
     return "\n".join([*lines, f"  {_counts(outcome)}"])
 
 
@@ -110,8 +115,7 @@ def _shown(model: RelationalModel, invariants: Sequence[Named]) -> list[str]:
 
 def _tried(outcome: Inference) -> str:
     """What the search went through without success."""
-    lines = [f"no inductive invariant was found{'; tried:' if outcome.attempts else ''}"]
-    lines += [f"  {attempt}" for attempt in outcome.attempts]
+    lines = ["no inductive invariant was found; tried:", *(f"  {attempt}" for attempt in outcome.attempts)]
     return "\n".join(lines + [f"  {_counts(outcome)}"] * bool(outcome.samples))
 
 
@@ -122,11 +126,11 @@ def _counts(outcome: Inference) -> str:
 
 
 def _statistics(outcome: Inference) -> dict[str, object]:
-    texts = _shown(outcome.model, outcome.invariants)
+    invariants = _invariants(outcome)
     return {
         "invariants": [
             {"name": item.name, "formula": text, "needed_by": list(outcome.needed.get(item.name, ()))}
-            for item, text in zip(outcome.invariants, texts, strict=True)
+            for item, text in zip(invariants, _shown(outcome.model, invariants), strict=True)
         ],
         "attempts": outcome.attempts,
         "samples": outcome.samples,
@@ -140,7 +144,7 @@ def _write(path: str, model: RelationalModel, outcome: Inference) -> str:
     surprising = [item for item in outcome.results if expected_verdict(model, "induct", item) != "proved"]
     remarks = ["Found by `quorate infer`.", *(f"expect: induct [{item.property}] proved" for item in surprising)]
     try:
-        text = extended(model, outcome.invariants, remarks)
+        text = extended(model, _invariants(outcome), remarks)
     except LanguageError as problem:
         raise UsageError(f"cannot write {path}: {problem.diagnostics[0].message}") from None
     writing(path, lambda: write_atomically(path, text))

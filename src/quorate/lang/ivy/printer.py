@@ -53,10 +53,9 @@ def print_model(model: RelationalModel) -> str:
     return _Printer(model).text()
 
 
-def print_formulas(model: RelationalModel, formulas: Iterable[Term]) -> list[str]:
-    """Formulas over the symbols of a model, as they are written at the end of its text."""
-    printer = _Printer(model)
-    return [printer.show(formula) for formula in formulas]
+def print_formulas(formulas: Iterable[Term]) -> list[str]:
+    """Formulas over the symbols of an Ivy file, as they are written at its end: all its names are legal there."""
+    return [show(_legal_variables(formula), _spellings()) for formula in formulas]
 
 
 def _inexpressible(message: str, model: RelationalModel, span: Span | None) -> LanguageError:
@@ -83,6 +82,10 @@ class IvySyntax(Syntax):
         return symbol.name.rpartition(".")[2] if _builtin(symbol) else None
 
 
+def _spellings() -> IvySyntax:
+    return IvySyntax("~", "~=", "{1} if {0} else {2}", SUM, COMPARE)
+
+
 def _builtin(symbol: Symbol) -> bool:
     """Is this an operator or a numeral, which exist at every sort without being declared?"""
     stem, dot, last = symbol.name.rpartition(".")
@@ -105,7 +108,7 @@ class _Printer:
     def __init__(self, model: RelationalModel) -> None:
         self.model = model
         self.names: set[str] = set()
-        self.syntax = IvySyntax("~", "~=", "{1} if {0} else {2}", SUM, COMPARE)
+        self.syntax = _spellings()
         sorts: set[str] = set()
         for sort in model.sorts:
             self.syntax.sorts[sort] = legal(sort.name, sorts.__contains__)

@@ -10,16 +10,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from quorate.logic.terms import And, Apply, Equal, If, Or, Sort, Symbol, Term, Var, conj, disj, exists, forall, implies, neg
-from quorate.logic.transform import conjuncts, fresh_variables, nnf, replace_symbols, skolem_constants, substitute, symbols_of
+from quorate.logic.terms import (
+    BOOL,
+    TRUE,
+    And,
+    Apply,
+    Equal,
+    If,
+    Or,
+    Sort,
+    Symbol,
+    Term,
+    Var,
+    conj,
+    disj,
+    exists,
+    forall,
+    implies,
+    neg,
+)
+from quorate.logic.transform import (
+    conjuncts,
+    fresh_variables,
+    nnf,
+    replace_symbols,
+    skolem_constants,
+    substitute,
+    symbols_of,
+)
 from quorate.methods.inference.questions import Question
 from quorate.models.relational import RelationalModel, Transition, Update
 
 
 @dataclass(frozen=True)
 class Bad:
-    """A violation: constants (as variables), what holds of them in the bad state, and the part that never changes."""
+    """A violation of `claim`: constants (as variables), what holds of them in the bad state, and the part that never changes."""
 
+    claim: str
     constants: tuple[Var, ...]
     formula: Term
 
@@ -45,15 +72,15 @@ class Origin:
 
 def violations(model: RelationalModel) -> list[Bad]:
     """One for every conjunct of the safety properties."""
-    taken = {symbol.name for symbol in model.symbols}
+    taken = {symbol.name for symbol in model.symbols} | {name for sort in model.sorts for name in sort.elements}
     found = []
     for item in model.safety:
         for part in conjuncts(item.formula):
             symbols, formula = skolem_constants(nnf(neg(part)), taken.__contains__)
-            constants = tuple(Var(f"{symbol.name.lower()}", symbol.sort) for symbol in symbols)
-            constants = tuple(fresh_variables(constants, ()))
+            names = [Var(f"{symbol.name.lower()}", symbol.sort) for symbol in symbols]
+            constants = tuple(fresh_variables(names, [Var(name, BOOL) for name in taken]))
             formula = replace_symbols(formula, {s: ((), v) for s, v in zip(symbols, constants, strict=True)})
-            found.append(Bad(constants, formula))
+            found.append(Bad(item.name, constants, formula))
     return found
 
 
@@ -69,7 +96,8 @@ def origins(
         if len(growing) != 1 or len(grows) != 1 or not relation.is_relation:
             continue
         transition, update, point = growing[0]
-        guard = substitute(transition.guard, point)
+        others = [_established(other, transition) for other in transition.updates if other is not update]
+        guard = substitute(conj(transition.guard, *others), point)
         witnesses = tuple(p for p in transition.parameters if p not in point)
         renamed = dict(zip(witnesses, fresh_variables(witnesses, update.variables), strict=True))
         guard = substitute(guard, renamed)
@@ -116,6 +144,15 @@ def _point(update: Update, transition: Transition) -> dict[Var, Term] | None:
     return point if set(point.values()) == set(update.variables) else None
 
 
+def _established(update: Update, transition: Transition) -> Term:
+    """What the update makes true, as far as it is a single fact."""
+    point = _point(update, transition)
+    if point is None:
+        return TRUE
+    back = {variable: parameter for parameter, variable in point.items()}
+    return update.symbol(*(back[variable] for variable in update.variables))
+
+
 def _is_stable(
     model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], known: Sequence[Term], part: Term
 ) -> bool:
@@ -124,13 +161,15 @@ def _is_stable(
     for transition in model.transitions:
         if symbols_of(part).isdisjoint(transition.modified):
             continue
-        if Question(model, sizes, orders, transition, [*known, part], [neg(part)], free).solve(1):
+        if Question(model, sizes, orders, transition, [*known, part], free, after={"not": neg(part)}).solve(1):
             return False
     return True
 
 
-def with_origins(bad: Bad, found: Sequence[Origin], depth: int = 2) -> Bad:
+def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin], depth: int = 3) -> Bad:
     """The violation with names for the witnesses of what it says has become true."""
+    names = {symbol.name for symbol in model.symbols} | {name for sort in model.sorts for name in sort.elements}
+    taken = [Var(name, BOOL) for name in names]
     by_relation = {origin.relation: origin for origin in found}
     constants, parts = list(bad.constants), conjuncts(bad.formula)
     done: set[Term] = set()
@@ -140,8 +179,18 @@ def with_origins(bad: Bad, found: Sequence[Origin], depth: int = 2) -> Bad:
                 continue
             done.add(part)
             origin = by_relation[part.symbol]
-            fresh = fresh_variables(origin.witnesses, constants)
-            values = dict(zip(origin.variables, part.args, strict=True)) | dict(zip(origin.witnesses, fresh, strict=True))
+            fresh = fresh_variables(origin.witnesses, [*constants, *taken])
+            values = dict(zip(origin.variables, part.args, strict=True)) | dict(
+                zip(origin.witnesses, fresh, strict=True)
+            )
             constants += fresh
             parts += [new for new in conjuncts(substitute(origin.formula, values)) if new not in parts]
-    return Bad(tuple(constants), conj(*parts))
+    return Bad(bad.claim, tuple(constants), conj(*parts))
+
+
+def telling(bad: Bad, found: Sequence[Origin]) -> tuple[Var, ...]:
+    """The constants worth speaking of: those that occur in more than facts whose origin is known."""
+    explained = {origin.relation for origin in found}
+    rest = [p for p in conjuncts(bad.formula) if not (isinstance(p, Apply) and p.symbol in explained)]
+    used = frozenset().union(*(part.free for part in rest))
+    return tuple(constant for constant in bad.constants if constant in used)

@@ -4,9 +4,11 @@
    that contains all of its literals.  Kept are the minimal clauses of at most `most` literals that fail in no row, one for
    each class under renaming of variables: its least member.  All others that hold are weaker than one of these. */
 
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef uint64_t u64;
 typedef uint32_t u32;
@@ -56,11 +58,15 @@ static u32 variables(const space *s, const clause *c) {
   return used;
 }
 
-/* Whether variables of ordered sorts are used from the first on: only then do rows tell whether a clause holds. */
-static int from_first(const space *s, u32 used) {
-  for (int v = 0; v < s->variables; v++) if (used >> v & 1 && s->firsts[v] & ~used) return 0;
-  return 1;
+/* The variables of ordered sorts below those that are used. */
+static u32 skipped(const space *s, u32 used) {
+  u32 wanted = 0;
+  for (int v = 0; v < s->variables; v++) if (used >> v & 1) wanted |= s->firsts[v];
+  return wanted & ~used;
 }
+
+/* Whether variables of ordered sorts are used from the first on: only then do rows tell whether a clause holds. */
+static int from_first(const space *s, u32 used) { return !skipped(s, used); }
 
 static int lower_bound(const u32 *values, int count, u32 wanted) {
   int low = 0, high = count;
@@ -117,9 +123,13 @@ static void put(space *s, u64 number) {
   s->slots[i] = number + 1;
 }
 
+/* A clause that was refuted while a stronger one was still there may come back, to be weakened in its turn. */
 static void add(space *s, const clause *c) {
   const u64 known = find(s, c);
-  if (known != ~0ull) return;
+  if (known != ~0ull) {
+    s->alive[known] = 1;
+    return;
+  }
   if (s->count == s->capacity) {
     s->capacity *= 2;
     s->list = realloc(s->list, s->capacity * sizeof *s->list);
@@ -219,7 +229,13 @@ static int fails(const space *s, const clause *c, const u64 *row) {
 
 /* -- all minimal clauses, from the rows kept so far ------------------------------------------------------------- */
 
-typedef struct { space *s; u64 *columns, width; u64 *stack; clause c; } walk;
+typedef struct { space *s; u64 *columns, width; u64 *stack; clause c; u64 looks; double until; int late; } walk;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static int empty(const walk *w, const int16_t *literals, int n) {
   for (u64 i = 0; i < w->width; i++) {
@@ -238,11 +254,12 @@ static clause without(const clause *c, int d) {
 }
 
 /* Whether no literal can go.  Where one goes that only says that a variable is there, the others must mean the same
-   without it; where another goes, its variable may still be said to be there. */
+   without it; where another goes, its variables may still be said to be there, if that leaves the clause short enough. */
 static int minimal(const walk *w, const clause *c) {
   for (int d = 0; d < length(c); d++) {
     clause rest = without(c, d);
     if (c->literals[d] < 2 * w->s->present) canonical(w->s, &rest);
+    if (length(&rest) + __builtin_popcount(skipped(w->s, variables(w->s, &rest))) > w->s->most) continue;
     if (length(&rest) && empty(w, rest.literals, length(&rest))) return 0;
   }
   return 1;
@@ -250,15 +267,16 @@ static int minimal(const walk *w, const clause *c) {
 
 static void descend(walk *w, int depth, int from) {
   const u64 *above = w->stack + (u64)depth * w->width;
-  for (int l = from; l < w->s->literals; l++) {
+  if (!(++w->looks & 1023) && now() > w->until) w->late = 1;
+  for (int l = from; l < w->s->literals && !w->late; l++) {
     if (l < 2 * w->s->present && !(l & 1)) continue;
     if (depth && w->c.literals[depth - 1] == (l ^ 1)) continue;
     const u64 *column = w->columns + (u64)l * w->width;
     u64 i = 0;
     while (i < w->width && !(above[i] & column[i])) i++;
     w->c.literals[depth] = (int16_t)l;
-    if (i == w->width) {
-      if (from_first(w->s, variables(w->s, &w->c)) && minimal(w, &w->c)) {
+    if (i == w->width && from_first(w->s, variables(w->s, &w->c))) {
+      if (minimal(w, &w->c)) {
         clause c = w->c;
         canonical(w->s, &c);
         add(w->s, &c);
@@ -272,9 +290,13 @@ static void descend(walk *w, int depth, int from) {
   w->c.literals[depth] = -1;
 }
 
-void space_enumerate(space *s) {
+/* Returns whether there was time enough: what is found is incomplete otherwise. */
+int space_enumerate(space *s, double seconds) {
   walk w;
   w.s = s;
+  w.looks = 0;
+  w.late = 0;
+  w.until = now() + seconds;
   w.width = (s->row_count + 63) / 64;
   w.columns = calloc((u64)s->literals * w.width, 8);
   w.stack = malloc(((u64)s->most + 1) * w.width * 8);
@@ -287,6 +309,7 @@ void space_enumerate(space *s) {
   if (s->row_count) descend(&w, 0, 0);
   free(w.columns);
   free(w.stack);
+  return !w.late;
 }
 
 /* -- weakening ------------------------------------------------------------------------------------------------ */
@@ -317,14 +340,35 @@ static int implied(const space *s, const clause *c) {
   return 0;
 }
 
+/* A clause with one more literal; what only says that a variable is there goes where another literal does.  Returns
+   whether the clause is short enough. */
+static int with_literal(const space *s, const clause *old, int l, clause *c) {
+  const int n = length(old);
+  u32 used = l < 2 * s->present ? 0 : s->masks[l];
+  for (int i = 0; i < n; i++) if (old->literals[i] >= 2 * s->present) used |= s->masks[old->literals[i]];
+  memset(c, 255, sizeof *c);
+  int16_t chosen[LONGEST + 1];
+  int m = 0;
+  for (int i = 0; i <= n; i++) {
+    const int16_t k = i < n ? old->literals[i] : (int16_t)l;
+    if (k >= 2 * s->present || !(s->masks[k] & used)) chosen[m++] = k;
+  }
+  if (m > s->most) return 0;
+  sort(chosen, m);
+  memcpy(c->literals, chosen, (size_t)m * sizeof *chosen);
+  return 1;
+}
+
 /* All clauses with one more literal that do not fail in the row for that reason; the variables may move up to make room
-   for one below. */
+   for one below.  One that does fail is of use where it has a new variable of an ordered sort: with yet another variable
+   in between, it speaks of other elements. */
 static void weaken(space *s, u64 number, const u64 *row) {
   const clause old = s->list[number];
   const int n = length(&old);
   const u32 used = variables(s, &old);
+  u32 ordered = 0;
+  for (int p = 0; p < s->present; p++) ordered |= s->masks[2 * p];
   s->alive[number] = 0;
-  if (n == s->most) return;
   for (int m = lower_bound(s->place_domains, s->placements, used); m < s->placements && s->place_domains[m] == used; m++) {
     const int16_t *place = s->places + (u64)m * (u64)s->literals;
     clause moved = old;
@@ -333,15 +377,17 @@ static void weaken(space *s, u64 number, const u64 *row) {
     if (!whole) continue;
     const u32 there = variables(s, &moved);
     for (int l = 0; l < s->literals; l++) {
-      if (l < 2 * s->present && !(l & 1)) continue;
+      if (l < 2 * s->present && (!(l & 1) || s->masks[l] & there)) continue;
       if (!from_first(s, there | s->masks[l])) continue;
       int fits = 1;
       for (int i = 0; i < n; i++) fits &= moved.literals[i] / 2 != l / 2;
       if (!fits) continue;
-      clause c = moved;
-      c.literals[n] = (int16_t)l;
-      sort(c.literals, n + 1);
-      if (fails(s, &c, row)) continue;
+      clause c;
+      if (!with_literal(s, &moved, l, &c)) continue;
+      if (fails(s, &c, row)) {
+        const int is_last = length(&c) == s->most && c.literals[0] >= 2 * s->present;
+        if (is_last || !(s->masks[l] & ordered & ~there)) continue;
+      }
       canonical(s, &c);
       if (!implied(s, &c)) add(s, &c);
     }
@@ -391,4 +437,13 @@ u64 space_failing(const space *s, const u64 *rows, u64 count, u64 most, u64 *fou
         }
     }
   return n;
+}
+
+/* Which of the rows violate a clause that is alive. */
+void space_fails(const space *s, const u64 *rows, u64 count, unsigned char *result) {
+  for (u64 r = 0; r < count; r++) {
+    result[r] = 0;
+    for (u64 i = 0; i < s->count && !result[r]; i++)
+      if (s->alive[i] && fails(s, s->list + i, rows + r * (u64)s->words)) result[r] = 1;
+  }
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import POINTER, c_int, c_uint64, c_void_p
+from ctypes import POINTER, c_double, c_int, c_uint64, c_void_p
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -31,12 +31,13 @@ def _library() -> Any:
         ("space_new", c_void_p, [*[c_int] * 5, c_void_p, c_void_p, *[c_int, c_void_p, c_void_p] * 2]),
         ("space_free", None, [c_void_p]),
         ("space_keep", number, [c_void_p, c_void_p, number]),
-        ("space_enumerate", None, [c_void_p]),
+        ("space_enumerate", c_int, [c_void_p, c_double]),
         ("space_add", number, [c_void_p, c_void_p, number]),
         ("space_count", number, [c_void_p]),
         ("space_row_count", number, [c_void_p]),
         ("space_list", POINTER(ctypes.c_int16), [c_void_p]),
         ("space_alive", POINTER(ctypes.c_uint8), [c_void_p]),
+        ("space_fails", None, [c_void_p, c_void_p, number, c_void_p]),
         ("space_failing", number, [c_void_p, c_void_p, number, number, c_void_p]),
     ):
         function = getattr(library, name)
@@ -67,9 +68,9 @@ class Candidates:
         rows = numpy.ascontiguousarray(rows)
         return int(self.library.space_keep(self.handle, rows.ctypes.data, len(rows)))
 
-    def enumerate(self) -> None:
-        """Find all minimal clauses that hold in the rows kept."""
-        self.library.space_enumerate(self.handle)
+    def enumerate(self, seconds: float = float("inf")) -> bool:
+        """Find all minimal clauses that hold in the rows kept; False if that takes longer."""
+        return bool(self.library.space_enumerate(self.handle, seconds))
 
     def add(self, rows: Array) -> int:
         """Weaken the clauses that fail in new rows; returns how many failed."""
@@ -95,6 +96,13 @@ class Candidates:
             return numpy.zeros(0, numpy.intp)
         flags = numpy.ctypeslib.as_array(self.library.space_alive(self.handle), shape=(count,))
         return numpy.flatnonzero(flags)
+
+    def fails(self, rows: Array) -> Array:
+        """Which of the rows violate a clause."""
+        rows = numpy.ascontiguousarray(rows)
+        result = numpy.zeros(len(rows), numpy.uint8)
+        self.library.space_fails(self.handle, rows.ctypes.data, len(rows), result.ctypes.data)
+        return result.astype(bool)
 
     def failing(self, rows: Array, most: int) -> list[tuple[int, int]]:
         """Clauses that fail in one of the rows, shortest first, each with such a row."""

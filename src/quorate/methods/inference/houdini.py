@@ -28,6 +28,12 @@ class OutOfTime(Exception):
     """The time for the search is over."""
 
 
+def enumerate_until(candidates: Candidates, until: float) -> None:
+    """Find all minimal clauses; raises `OutOfTime`."""
+    if not candidates.enumerate(max(0.0, until - time.monotonic())):
+        raise OutOfTime
+
+
 @dataclass
 class Layer:
     """Clauses that hold in all states of a run, as shown in one direction: `begin` is where it starts."""
@@ -55,6 +61,10 @@ class Search:
     queries: int = 0
     counterexamples: int = 0
     verified: dict[tuple[Item, int], frozenset[Item]] = field(default_factory=dict)
+    facts: dict[tuple[Item, int], frozenset[str]] = field(default_factory=dict)
+    """The named facts that were needed where something was verified."""
+    excluded: tuple[frozenset[Item], frozenset[str]] = frozenset(), frozenset()
+    """The clauses and facts that excluded the last question that could be excluded."""
     allowed: frozenset[Item] | None = None
     """Where set, only these clauses may become hypotheses."""
 
@@ -94,14 +104,13 @@ class Search:
             fewer = found - {item}
             if item not in also and self._suffices(fewer):
                 found = fewer
+        self._suffices(found)
         self.allowed = None
         return found
 
     def _suffices(self, items: frozenset[Item]) -> bool:
         """Whether the clauses support each other and answer the bad questions with no."""
         self.allowed = items
-        if any(self._exclude(question) is None for question in self.bad):
-            return False
         for item in items:
             for place in range(len(self.layers[item[0]].questions)):
                 core = self.verified.get((item, place))
@@ -111,7 +120,7 @@ class Search:
                 if core is None:
                     return False
                 self.verified[item, place] = core
-        return True
+        return all(self._exclude(question) is not None for question in self.bad)
 
     # -- what leans on what -------------------------------------------------------------------------------------
 
@@ -157,26 +166,29 @@ class Search:
             layer.candidates.add(self.language.rows(states, constants))
             if not self.is_alive(item):
                 return None
-        return question.core()
+        core = question.core()
+        self.facts[item, place] = question.used
+        return core
 
-    def _exclude(self, question: Question) -> frozenset[Item] | None:
+    def _exclude(self, question: Question, fixed: Sequence[int] = ()) -> frozenset[Item] | None:
         """Clauses that exclude what a question asks for; None if there are none."""
-        while self._ask(question, 1):
+        while self._ask(question, 1, fixed):
             if not self._suppose(question, len(self.layers)):
                 return None
-        return question.core()
+        self.excluded = question.core(), question.used
+        return self.excluded[0]
 
-    def consistent(self, question: Question) -> bool:
+    def consistent(self, question: Question, fixed: Sequence[int] = ()) -> bool:
         """Whether a question has an answer that no candidate excludes; it can then be read."""
-        return self._exclude(question) is None
+        return self._exclude(question, fixed) is None
 
-    def _ask(self, question: Question, goal: int) -> bool:
+    def _ask(self, question: Question, goal: int, fixed: Sequence[int] = ()) -> bool:
         if time.monotonic() > self.until:
             raise OutOfTime
         for item in [item for item in question.active if not self.is_alive(item)]:
             question.withdraw(item)
         self.queries += 1
-        return question.solve(goal, self.allowed)
+        return question.solve(goal, self.allowed, fixed)
 
     def _suppose(self, question: Question, top: int) -> bool:
         """Add candidates that the last answer violates as hypotheses; False if it violates none.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations, permutations, product
+from itertools import chain, combinations, pairwise, permutations, product
 
 import numpy
 
@@ -36,7 +36,7 @@ class Block:
         """What is taken for granted about the used variables: literals that must hold."""
         chosen = [variable for variable in self.variables if variable in set(used)]
         if self.order is not None:
-            return [neg(self.order(b, a)) for a, b in zip(chosen, chosen[1:], strict=False)]
+            return [neg(self.order(b, a)) for a, b in pairwise(chosen)]
         return [neg(equal(a, b)) for a, b in combinations(chosen, 2)]
 
     def renamings(self) -> Iterator[dict[Var, Var]]:
@@ -162,11 +162,9 @@ class Language:
         return self._groups[key]
 
     def _assignments(self, sizes: Mapping[Sort, int]) -> Iterator[Group]:
-        choices = [_prefixes(block, len(domain(block.sort, sizes))) for block in self.blocks]
-        for lengths in product(*(sorted(choice) for choice in choices)):
-            columns = [choice[length] for choice, length in zip(choices, lengths, strict=True)]
-            used = list(chain.from_iterable(b.variables[:n] for b, n in zip(self.blocks, lengths, strict=True)))
-            rows = [tuple(chain.from_iterable(parts)) for parts in product(*columns)]
+        for parts in product(*(_choices(block, len(domain(block.sort, sizes))) for block in self.blocks)):
+            used = list(chain.from_iterable(variables for variables, _ in parts))
+            rows = [tuple(chain.from_iterable(values)) for values in product(*(values for _, values in parts))]
             table = numpy.array(rows, numpy.intp).reshape(len(rows), len(used))
             yield Group({variable: table[:, i] for i, variable in enumerate(used)}, len(rows))
 
@@ -193,18 +191,22 @@ class Language:
         return numpy.concatenate(parts)
 
 
-def _prefixes(block: Block, size: int) -> dict[int, list[tuple[int, ...]]]:
-    """Values for the first variables of a block, by their number: those that cannot be continued to one more."""
+def _choices(block: Block, size: int) -> list[tuple[tuple[Var, ...], list[tuple[int, ...]]]]:
+    """Variables of a block, each time with values for them.
+
+    Of an ordered sort, first variables, with values that cannot be continued to one more.  Of others, as many as there
+    are elements, in all ways: whatever renaming makes of a row is a row too.
+    """
     most = len(block.variables)
     if block.order is None:
         length = min(most, size)
-        return {length: list(permutations(range(size), length))}
-    found: dict[int, list[tuple[int, ...]]] = {}
+        return [(used, list(permutations(range(size), length))) for used in combinations(block.variables, length)]
+    found = []
     for length in range(1, most + 1):
         chosen = [t for t in combinations(range(size), length) if length == most or t[-1] == size - 1]
         if chosen:
-            found[length] = chosen
-    return found or {0: [()]}
+            found.append((block.variables[:length], chosen))
+    return found or [((), [()])]
 
 
 def normal(atom: Term) -> Term:

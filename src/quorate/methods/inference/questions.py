@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations, product
+from random import Random
 from typing import Any
 
 import numpy
@@ -19,7 +20,6 @@ from quorate.methods.inference.language import Clause, Language
 from quorate.methods.inference.states import Array, States, shape
 from quorate.models.relational import RelationalModel, Transition
 
-
 Item = tuple[int, int]
 """A clause that may be a hypothesis: where it comes from, and its number there."""
 
@@ -27,8 +27,9 @@ Item = tuple[int, int]
 class Question:
     """Is there a state, or a step, such that..?
 
-    `before` and `after` are the tables of its states; without a transition both are the same.  What is `required` holds
-    before, what is `wanted` after.
+    `before` and `after` are the tables of its states; without a transition both are the same.  What is `required` holds in
+    the state before; so do the facts that are given with a name, before or after the step, and it is told which of them
+    an answer needed.
     """
 
     def __init__(
@@ -38,8 +39,9 @@ class Question:
         orders: Mapping[Sort, Symbol],
         transition: Transition | None = None,
         required: Iterable[Term] = (),
-        wanted: Iterable[Term] = (),
         constants: Sequence[Var] = (),
+        before: Mapping[str, Term] = {},
+        after: Mapping[str, Term] = {},
     ) -> None:
         from pysat.solvers import Solver
 
@@ -47,7 +49,7 @@ class Question:
         self.name = transition.name if transition else ""
         self.circuit = Circuit()
         self.grounder = Grounder(self.circuit, self.sizes)
-        self.solver = Solver(name="cadical153")
+        self.solver = Solver(name="minisat22")
         self._fed = 0
         derived = model.derived_symbols
         tables: Tables = {s: self.grounder.table(s) for s in model.symbols if s not in derived}
@@ -62,10 +64,15 @@ class Question:
         for formula in required:
             self.circuit.require(self.grounder.formula(formula, self.before, self.constants))
         self.after = self.before if transition is None else self._step(transition)
-        for formula in wanted:
-            self.circuit.require(self.grounder.formula(formula, self.after, self.constants))
+        self.facts = {
+            name: self.grounder.formula(formula, tables, self.constants)
+            for formulas, tables in ((before, self.before), (after, self.after))
+            for name, formula in formulas.items()
+        }
         self._readers: dict[bool, list[tuple[Symbol, Array, bool]]] = {}
         self._grounded: dict[tuple[Term, tuple[int, ...], bool], int] = {}
+        self.used: frozenset[str] = frozenset()
+        """The named facts that the last negative answer needed, as `core` has found them."""
         self.active: dict[Item, int] = {}
         """For every clause that is a hypothesis here, the literal that switches it on."""
 
@@ -106,9 +113,7 @@ class Question:
 
     def instance(self, language: Language, clause: Clause, env: Mapping[Var, int], after: bool) -> list[int]:
         """The literals of a clause at an assignment."""
-        return [
-            self.literal(language.atoms[number // 2], env, after) * (-1 if number % 2 else 1) for number in clause
-        ]
+        return [self.literal(language.atoms[number // 2], env, after) * (-1 if number % 2 else 1) for number in clause]
 
     def violation(self, language: Language, clause: Clause, after: bool) -> int:
         """The literal that says that a clause is violated, at the least assignments that stand for all."""
@@ -146,20 +151,45 @@ class Question:
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def solve(self, goal: int, allowed: Collection[Item] | None = None) -> bool:
+    def solve(self, goal: int, allowed: Collection[Item] | None = None, fixed: Sequence[int] = ()) -> bool:
         """Whether the goal can be satisfied under the hypotheses, or those of them that are allowed."""
-        if goal == FALSE:
+        if goal == FALSE or FALSE in fixed:
             return False
         new = self.circuit.clauses[self._fed :]
         if new:
             self.solver.append_formula(new)
             self._fed = len(self.circuit.clauses)
         active = [literal for item, literal in self.active.items() if allowed is None or item in allowed]
-        return bool(self.solver.solve(assumptions=[*([] if goal == TRUE else [goal]), *active]))
+        facts = [literal for literal in self.facts.values() if literal != TRUE]
+        if FALSE in facts:
+            return False
+        return bool(self.solver.solve(assumptions=[*facts, *fixed, *([] if goal == TRUE else [goal]), *active]))
+
+    def shuffle(self, random: Random) -> None:
+        """Make the next answer a different one."""
+        self.solver.set_phases([i if random.random() < 0.5 else -i for i in range(2, self.circuit.count + 1)])
+
+    def fixed(self, states: States, constants: Mapping[Var, int]) -> list[int]:
+        """Literals that say that the state after the step, and the constants, are these."""
+        literals: list[int] = []
+        for symbol, table in self.after.items():
+            if symbol in self.model.derived_symbols:
+                continue
+            for args, value in table.items():
+                element = states.tables[symbol][(0, *(int(arg) for arg in args))]
+                if symbol.sort is BOOL:
+                    literals.append(value if element else -value)
+                else:
+                    literals.append(self.grounder.equal(value, int(element), symbol.sort))
+        literals += [
+            self.grounder.equal(value, constants[constant], constant.sort) for constant, value in self.constants.items()
+        ]
+        return [literal for literal in literals if literal != TRUE]
 
     def core(self) -> frozenset[Item]:
         """The hypotheses that the last negative answer needed."""
         used = set(self.solver.get_core() or ())
+        self.used = frozenset(name for name, literal in self.facts.items() if literal in used or literal == FALSE)
         return frozenset(item for item, literal in self.active.items() if literal in used)
 
     def read(self, after: bool) -> tuple[States, Mapping[Var, int]]:

@@ -5,6 +5,7 @@ Samples only save work: a candidate that they wrongly spare is refuted later, by
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,14 +15,14 @@ from quorate.engines.explicit.arrays import all_states, random_states, unpack
 from quorate.engines.explicit.compile import QUICK
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.native import Engine, Search
-from quorate.engines.explicit.reference import FINISHED
+from quorate.engines.explicit.reference import FINISHED, RUNNING
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.logic.terms import Sort, Symbol
 from quorate.methods.inference.states import States, from_instance, in_order
 from quorate.models.relational import RelationalModel
 
 MOST_STATES = 20_000
-SECONDS = 0.3
+SECONDS, SLICE = 2.0, 0.02
 WALKS, STEPS = 200, 40
 LARGEST, FEW_STATES = 5, 2_000
 """Instances grow up to that size, or until they have more than a few states."""
@@ -51,9 +52,11 @@ def sample(
     engine = Engine(system, QUICK)
     search = Search(engine, system.symmetry is not None, jobs=1, memory_mb=1024, keep_going=False)
     search.begin()
-    search.run(SECONDS)
+    until = time.monotonic() + SECONDS
+    while search.status == RUNNING and search.found.states < 4 * MOST_STATES and time.monotonic() < until:
+        search.run(SLICE)
     complete = search.status == FINISHED
-    packed = all_states(search)
+    packed = all_states(search)[: 4 * MOST_STATES]
     generator = numpy.random.default_rng(seed)
     if len(packed) > MOST_STATES:
         packed = packed[generator.choice(len(packed), MOST_STATES, replace=False)]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
+from random import Random
 from typing import Any
 
 import numpy
@@ -95,6 +97,17 @@ class States:
         chosen = {s: table if len(table) == 1 else table[start:end] for s, table in self.tables.items()}
         return States(self.sizes, end - start, chosen)
 
+    def where(self, chosen: Array) -> States:
+        """Those states that are chosen: by truth values, or by numbers."""
+        tables = {s: table if len(table) == 1 else table[chosen] for s, table in self.tables.items()}
+        return States(self.sizes, int(chosen.sum()) if chosen.dtype == bool else len(chosen), tables)
+
+    def choose(self, random: Random, count: int) -> States:
+        """Some of the states, at random."""
+        if count >= self.count:
+            return self
+        return self.where(numpy.array(random.sample(range(self.count), count)))
+
 
 def shape(symbol: Symbol, sizes: Mapping[Sort, int]) -> tuple[int, ...]:
     return tuple(len(domain(sort, sizes)) for sort in symbol.arguments)
@@ -106,9 +119,9 @@ def with_derived(model: RelationalModel, states: States) -> States:
         assert item.definition is not None
         variables, body = item.definition
         sizes = shape(item.symbol, states.sizes)
-        indices = numpy.indices(sizes).reshape(len(sizes), -1)
+        indices = numpy.indices(sizes).reshape(len(sizes), prod(sizes))
         values = states.evaluate(body, dict(zip(variables, indices, strict=True)))
-        full = numpy.broadcast_to(values, (states.count, max(1, indices.shape[1] if sizes else 1)))
+        full = numpy.broadcast_to(values, (states.count, prod(sizes)))
         states = States(states.sizes, states.count, {**states.tables, item.symbol: full.reshape(states.count, *sizes)})
     return states
 

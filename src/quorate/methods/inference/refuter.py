@@ -1,0 +1,249 @@
+"""Proofs that look at one violation at a time, forwards and backwards.
+
+Suppose a run ends in a violation; give names to what the violation speaks of.  Three layers of clauses over these names
+and a few variables: what holds in all reachable states; what holds in all states of a run that ends in this violation,
+shown backwards from its end; and what holds in all of them, shown forwards, given the other two.  If these exclude the
+violation, there is none.
+
+The last layer is often not needed: what holds backwards may contradict the initial states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from random import Random
+
+import numpy
+
+from quorate.logic import sexpr
+from quorate.logic.structures import Structure, domain
+from quorate.logic.terms import Sort, Symbol, Term, Var
+from quorate.logic.transform import conjuncts, substitute
+from quorate.methods.inference.badness import Bad
+from quorate.methods.inference.clauses import Candidates
+from quorate.methods.inference.houdini import Layer, Search, enumerate_until
+from quorate.methods.inference.language import Language
+from quorate.methods.inference.questions import Item, Question
+from quorate.methods.inference.states import Array, States, from_structure, in_order
+from quorate.models.relational import RelationalModel, Transition
+from quorate.proof.certificates import Refutation, Step
+
+MOST_ROWS = 200_000
+VALUATIONS = 48
+BACKWARD_RUNS, BACKWARD_STEPS = 40, 6
+
+
+class Refuter:
+    """The search for one violation, over given sizes."""
+
+    def __init__(
+        self,
+        model: RelationalModel,
+        orders: Mapping[Sort, Symbol],
+        sizes: Mapping[Sort, int],
+        bad: Bad,
+        language: Language,
+        safe: Mapping[str, Term],
+        lemmas: Mapping[str, Term],
+        samples: Sequence[States],
+        until: float,
+        seed: int,
+        name: str,
+    ) -> None:
+        self.name, self.end = name, "violation"
+        self.also: set[Item] = set()
+        self.model, self.orders, self.sizes, self.bad, self.language = model, orders, sizes, bad, language
+        self.safe, self.lemmas, self.samples = dict(safe), dict(lemmas), samples
+        self.random = Random(seed)
+        self.always = conjuncts(bad.always)
+        self.search = Search(language, [self._last()], until)
+        self._begin()
+
+    def _step(self, transition: Transition) -> Question:
+        before = self.safe | self.lemmas
+        after = {f"{name}'": formula for name, formula in self.lemmas.items()}
+        constants = self.bad.constants
+        return Question(self.model, self.sizes, self.orders, transition, self.always, constants, before, after)
+
+    def _state(self, required: Sequence[Term], facts: Mapping[str, Term]) -> Question:
+        required = [*required, *self.always]
+        return Question(self.model, self.sizes, self.orders, None, required, self.bad.constants, facts)
+
+    def _first(self) -> Question:
+        return self._state([item.formula for item in self.model.initial], self.lemmas)
+
+    def _last(self) -> Question:
+        return self._state([self.bad.formula], self.lemmas)
+
+    def _add(self, candidates: Candidates, backwards: bool) -> None:
+        self.search.layers.append(self._layer(candidates, backwards))
+
+    def _layer(self, candidates: Candidates, backwards: bool) -> Layer:
+        steps = [self._step(transition) for transition in self.model.transitions]
+        return Layer(candidates, [self._last() if backwards else self._first()], steps, backwards)
+
+    def resize(self, sizes: Mapping[Sort, int]) -> None:
+        """Ask everything again over other sizes; the candidates stay."""
+        self.sizes = sizes
+        search = self.search
+        search.layers = [self._layer(layer.candidates, layer.backwards) for layer in search.layers]
+        search.bad = [self._first() if self.end == "initial" else self._last()]
+        search.verified, search.facts = {}, {}
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    def _valuations(self, states: States) -> list[dict[Var, int]]:
+        constants = self.language.constants
+        values = list(product(*(domain(c.sort, states.sizes) for c in constants)))
+        chosen = values if len(values) <= VALUATIONS else self.random.sample(values, VALUATIONS)
+        return [dict(zip(constants, value, strict=True)) for value in chosen]
+
+    def _keep(self, candidates: Candidates, where: Candidates | None) -> None:
+        """Rows of the samples, for some values of the names; only of states in which all clauses of `where` hold."""
+        known = set(self.language.constants)
+        always = [part for part in self.always if part.free <= known]
+        for states in self.samples:
+            each = sum(group.count for group in self.language.groups(states.sizes))
+            valuations = self._valuations(states)
+            count = max(1, MOST_ROWS // (each * len(valuations)))
+            for valuation in valuations:
+                part = states.choose(self.random, count)
+                for condition in always:
+                    holds = numpy.broadcast_to(part.evaluate(condition, valuation), (part.count, 1))[:, 0]
+                    part = part.where(holds)
+                if not part.count:
+                    continue
+                rows = self.language.rows(part, valuation)
+                if where is not None:
+                    fails = where.fails(rows)
+                    bad = numpy.zeros(part.count, bool)
+                    start = 0
+                    for group in self.language.groups(states.sizes):
+                        size = part.count * group.count
+                        bad |= fails[start : start + size].reshape(part.count, group.count).any(axis=1)
+                        start += size
+                    if bad.all():
+                        continue
+                    rows = self.language.rows(part.where(~bad), valuation)
+                candidates.keep(rows)
+
+    # -- the layers ---------------------------------------------------------------------------------------------
+
+    def prove(self) -> frozenset[Item] | None:
+        """Clauses of the layers that exclude the violation; None if there are none."""
+        search = self.search
+        if len(search.layers) != 1:
+            return search.prove(self.also)
+        return search.prove(self.also) or self._backwards()
+
+    def _begin(self) -> None:
+        """The first layer: what holds in all reachable states."""
+        first = Candidates(self.language)
+        self._keep(first, None)
+        enumerate_until(first, self.search.until)
+        self._add(first, False)
+
+    def _backwards(self) -> frozenset[Item] | None:
+        """The second layer and, if need be, the third."""
+        search = self.search
+        backward = Candidates(self.language)
+        last = self._last()
+        self._backward_rows(backward, last)
+        if not backward.rows:
+            search.bad = [last]
+            return search.prove(self.also)
+        enumerate_until(backward, search.until)
+        self._add(backward, True)
+        begin = self._first()
+        search.bad, self.end = [begin], "initial"
+        found = search.prove(self.also)
+        if found is not None:
+            return found
+        search.bad, self.end = [last], "violation"
+        third = Candidates(self.language)
+        self._keep(third, backward)
+        search.consistent(begin)
+        third.keep(self.language.rows(*begin.read(False)))
+        enumerate_until(third, search.until)
+        self._add(third, False)
+        return search.prove(self.also)
+
+    def _backward_rows(self, candidates: Candidates, end: Question) -> None:
+        """States of random runs that end in the violation, from their end backwards."""
+        steps = [self._step(transition) for transition in self.model.transitions]
+        for _ in range(BACKWARD_RUNS):
+            end.shuffle(self.random)
+            if not self.search.consistent(end):
+                return
+            state, constants = end.read(False)
+            candidates.keep(self.language.rows(state, constants))
+            for _ in range(BACKWARD_STEPS):
+                step = self.random.choice(steps)
+                step.shuffle(self.random)
+                fixed = step.fixed(state, constants)
+                if not self.search.consistent(step, fixed):
+                    continue
+                state, constants = step.read(False)
+                candidates.keep(self.language.rows(state, constants))
+
+    # -- the result ---------------------------------------------------------------------------------------------
+
+    def certificate(self, found: frozenset[Item]) -> tuple[Refutation, dict[str, Item]]:
+        """The clauses as part of a certificate, and which formula there is which clause."""
+        constants = {v: Symbol(v.name, (), v.sort)() for v in self.bad.constants}
+
+        def text(formula: Term) -> str:
+            return sexpr.write(substitute(formula, constants))
+
+        names: dict[str, Item] = {}
+        steps = [Step("backward", tuple((f"{self.name}.{i}", text(part)) for i, part in enumerate(self.always, 1)))]
+        for place, layer in enumerate(self.search.layers):
+            formulas = []
+            for number in sorted(number for where, number in found if where == place):
+                names[f"{self.name}{'abc'[place]}{number}"] = place, number
+                clause = self.language.formula(layer.candidates.clause(number))
+                formulas.append((f"{self.name}{'abc'[place]}{number}", text(clause)))
+            if formulas:
+                steps.append(Step("backward" if layer.backwards else "forward", tuple(formulas)))
+        named = tuple((v.name, v.sort.name) for v in self.bad.constants)
+        return Refutation(self.bad.claim, named, text(self.bad.formula), tuple(steps), self.end), names
+
+    def hint(self, obligation: str, item: Item | None, names: Mapping[Item, str]) -> set[str]:
+        """The hypotheses, as a certificate names them, that sufficed for an obligation over small sizes."""
+        search = self.search
+        if item is None:
+            return {names[used] for used in search.excluded[0]} | search.excluded[1]
+        layer = search.layers[item[0]]
+        place = next((i for i, q in enumerate(layer.questions) if obligation.startswith(f"{q.name} ") and q.name), 0)
+        hint = set(search.facts[item, place])
+        for used in search.verified[item, place]:
+            sides = ("", "'") if used[0] < item[0] else ("'",) if layer.backwards else ("",)
+            hint |= {names[used] + side for side in sides}
+        return hint
+
+    def learn(self, item: Item | None, before: Structure, after: Structure | None) -> bool:
+        """Make use of a counterexample to a clause (or, without one, to the end of the proof); False if it teaches nothing.
+
+        The structures give values to the constants too.
+        Either clauses that were left out exclude it, which are then wanted; or the clause is wrong.
+        """
+        states = [(False, before)] + ([(True, after)] if after is not None else [])
+        top = len(self.search.layers) if item is None else item[0]
+        failing: set[Item] = set()
+        rows: dict[bool, Array] = {}
+        for is_after, structure in states:
+            state = in_order(from_structure(structure), self.orders)
+            constants = {v: int(state.tables[Symbol(v.name, (), v.sort)].item()) for v in self.bad.constants}
+            rows[is_after] = self.language.rows(state, constants)
+            for place, layer in enumerate(self.search.layers[: top + 1]):
+                if place < top or (after is not None and layer.backwards == is_after):
+                    failing |= {(place, number) for number, _ in layer.candidates.failing(rows[is_after], 3)}
+        if failing:
+            new = not self.also.issuperset(failing)
+            self.also |= failing
+            return new
+        if item is None:
+            return False
+        layer = self.search.layers[item[0]]
+        return layer.candidates.add(rows[after is not None and not layer.backwards]) > 0

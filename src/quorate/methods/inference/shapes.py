@@ -1,0 +1,64 @@
+"""How large the formulas of a language may be, and in which order that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import comb, prod
+
+from quorate.logic.terms import Quantified, Sort
+from quorate.logic.transform import conjuncts, subterms
+from quorate.methods.inference.clauses import LONGEST
+from quorate.models.relational import RelationalModel
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large the formulas of a language may be: variables per sort, and literals."""
+
+    variables: Mapping[Sort, int]
+    literals: int
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{n} of {sort}" for sort, n in self.variables.items())
+        return f"clauses of {self.literals} literals, variables: {counts}"
+
+
+def shapes(model: RelationalModel) -> Iterator[Shape]:
+    """Growing shapes, one literal or variable more at a time.
+
+    The first has as many variables of a sort as a relation, or a safety property, speaks of at once.
+    """
+    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    formulas = [part for item in model.safety for part in conjuncts(item.formula)]
+
+    def at_once(sort: Sort) -> int:
+        counts = [sum(argument is sort for argument in symbol.arguments) for symbol in model.symbols]
+        for term in subterms(*formulas):
+            if isinstance(term, Quantified):
+                counts.append(sum(variable.sort is sort for variable in term.variables))
+        return max([1, *counts])
+
+    yield from growing(model, Shape({sort: at_once(sort) for sort in sorts}, 3))
+
+
+def growing(model: RelationalModel, first: Shape) -> Iterator[Shape]:
+    """A shape and larger ones, those of the same rank by the number of their clauses."""
+
+    def rank(shape: Shape) -> tuple[int, int]:
+        atoms = sum(prod(1 + shape.variables.get(s, 1) for s in symbol.arguments) for symbol in model.symbols)
+        return shape.literals + sum(shape.variables.values()), comb(2 * atoms, shape.literals)
+
+    queue = [first]
+    seen: set[tuple[tuple[int, ...], int]] = set()
+    while queue:
+        shape = min(queue, key=rank)
+        queue.remove(shape)
+        yield shape
+        following = [Shape(shape.variables, shape.literals + 1)] if shape.literals < LONGEST else []
+        following += [Shape({**shape.variables, s: n + 1}, shape.literals) for s, n in shape.variables.items()]
+        for item in following:
+            key = tuple(item.variables.values()), item.literals
+            if key not in seen:
+                seen.add(key)
+                queue.append(item)

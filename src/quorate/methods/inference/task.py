@@ -1,0 +1,105 @@
+"""One protocol whose invariants are looked for: what all attempts share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from quorate.engines.smt.session import Limits
+from quorate.logic.terms import BOOL, Exists, Sort, Term, Var
+from quorate.logic.transform import nnf, subterms
+from quorate.methods.inference.badness import origins
+from quorate.methods.inference.clauses import Candidates
+from quorate.methods.inference.houdini import enumerate_until
+from quorate.methods.inference.language import Block, Language, standard_atoms, total_orders
+from quorate.methods.inference.questions import Question
+from quorate.methods.inference.samples import Sample, samples
+from quorate.methods.inference.shapes import Shape, shapes
+from quorate.models.relational import Named, RelationalModel
+from quorate.proof.certificates import Certificate
+
+Progress = Callable[[str], None]
+
+MOST_ENTRIES = 1500
+"""Questions are asked about states with at most that many entries."""
+MOST_ROWS = 400_000
+
+
+@dataclass
+class Found:
+    """The proof, once there is one, and what it took."""
+
+    model: RelationalModel
+    invariants: tuple[Named, ...] = ()
+    certificate: Certificate | None = None
+    needed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """For every invariant, the transitions that would break something else without it."""
+    queries: int = 0
+    counterexamples: int = 0
+
+
+class Task:
+    """One protocol, with what all attempts share."""
+
+    def __init__(self, model: RelationalModel, limits: Limits, seed: int, until: float, progress: Progress) -> None:
+        self.model, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
+        self.orders = total_orders(model)
+        progress("collecting samples")
+        self.samples: list[Sample] = list(samples(model, self.orders, seed))
+        exist = [t for axiom in model.axioms for t in subterms(nnf(axiom.formula)) if isinstance(t, Exists)]
+        self.found = {variable.sort for term in exist for variable in term.variables}
+        """The sorts in which axioms say that there is an element."""
+        shape = next(shapes(model))
+        self.safe = {item.name: item.formula for item in model.safety}
+        self.origins = origins(model, self.sizes(shape), self.orders, list(self.safe.values()))
+
+    @property
+    def lemmas(self) -> dict[str, Term]:
+        return {f"inferred{i}": origin.lemma for i, origin in enumerate(self.origins, 1)}
+
+    def language(self, shape: Shape, constants: Sequence[Var] = ()) -> Language:
+        blocks = []
+        for sort, count in shape.variables.items():
+            names = [Var(f"{sort.name.upper()}{i + 1}", sort) for i in range(count)]
+            blocks.append(Block(sort, tuple(names), self.orders.get(sort)))
+        return Language(blocks, constants, standard_atoms(self.model, blocks, constants), shape.literals)
+
+    def candidates(self, language: Language) -> Candidates:
+        found = Candidates(language)
+        for item in self.samples:
+            states = item.states
+            each = sum(group.count for group in language.groups(states.sizes))
+            count = min(states.count, max(1, MOST_ROWS // max(1, each)))
+            for start in range(0, count, 2000):
+                found.keep(language.rows(states.part(start, min(start + 2000, count)), {}))
+        enumerate_until(found, self.until)
+        return found
+
+    def sizes(self, shape: Shape, constants: Sequence[Var] = ()) -> dict[Sort, int]:
+        """Sizes for questions: room for the variables of a clause, the parameters of a step and the constants, if feasible."""
+        wanted: dict[Sort, int] = {}
+        for sort, count in shape.variables.items():
+            count += sum(constant.sort is sort for constant in constants)
+            steps = [sum(p.sort is sort for p in t.parameters) for t in self.model.transitions]
+            wanted[sort] = max(2, min(4, count + max([0, *steps]) + (sort in self.found)))
+        while entries(self.model, wanted) > MOST_ENTRIES:
+            largest = max(wanted, key=lambda sort: (wanted[sort], -shape.variables[sort]))
+            if wanted[largest] <= 2:
+                break
+            wanted[largest] -= 1
+        for changes in sorted(product((0, 1, -1), repeat=len(wanted)), key=lambda c: (sum(map(abs, c)), -sum(c))):
+            sizes = {s: n + d for (s, n), d in zip(wanted.items(), changes, strict=True)}
+            if min(sizes.values(), default=1) > 0 and Question(self.model, sizes, self.orders).solve(1):
+                return sizes
+        return wanted
+
+
+def entries(model: RelationalModel, sizes: Mapping[Sort, int]) -> int:
+    total = 0
+    for symbol in model.symbols:
+        entries = 1 if symbol.sort is BOOL else sizes.get(symbol.sort, len(symbol.sort.elements) or 1)
+        for argument in symbol.arguments:
+            entries *= 2 if argument is BOOL else sizes.get(argument, len(argument.elements) or 1)
+        total += entries
+    return total
