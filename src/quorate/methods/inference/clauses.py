@@ -50,6 +50,7 @@ class Candidates:
 
     def __init__(self, language: Language) -> None:
         self.language = language
+        self.refuted = 0
         self.library = _library()
         (domains, images), (places, moves) = language.maps, language.placements
         self.handle = self.library.space_new(
@@ -75,7 +76,9 @@ class Candidates:
     def add(self, rows: Array) -> int:
         """Weaken the clauses that fail in new rows; returns how many failed."""
         rows = numpy.ascontiguousarray(rows)
-        return int(self.library.space_add(self.handle, rows.ctypes.data, len(rows)))
+        failed = int(self.library.space_add(self.handle, rows.ctypes.data, len(rows)))
+        self.refuted += failed
+        return failed
 
     @property
     def rows(self) -> int:

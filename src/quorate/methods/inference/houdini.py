@@ -39,7 +39,7 @@ class Layer:
     """Clauses that hold in all states of a run, as shown in one direction: `begin` is where it starts."""
 
     candidates: Candidates
-    begin: Sequence[Question]
+    begin: Question
     steps: Sequence[Question]
     backwards: bool = False
     goals: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Layer:
 
     @property
     def questions(self) -> list[Question]:
-        return [*self.begin, *self.steps]
+        return [self.begin, *self.steps]
 
 
 @dataclass
@@ -156,7 +156,7 @@ class Search:
         if goal is None:
             clause = layer.candidates.clause(item[1])
             goal = layer.goals[item[1], place] = question.violation(self.language, clause, not layer.backwards)
-        while self._ask(question, goal):
+        while self._ask(question, goal, item[0]):
             if self._suppose(question, item[0]):
                 continue
             if self.allowed is not None:
@@ -172,7 +172,7 @@ class Search:
 
     def _exclude(self, question: Question, fixed: Sequence[int] = ()) -> frozenset[Item] | None:
         """Clauses that exclude what a question asks for; None if there are none."""
-        while self._ask(question, 1, fixed):
+        while self._ask(question, 1, len(self.layers), fixed):
             if not self._suppose(question, len(self.layers)):
                 return None
         self.excluded = question.core(), question.used
@@ -182,13 +182,26 @@ class Search:
         """Whether a question has an answer that no candidate excludes; it can then be read."""
         return self._exclude(question, fixed) is None
 
-    def _ask(self, question: Question, goal: int, fixed: Sequence[int] = ()) -> bool:
+    def _ask(self, question: Question, goal: int, top: int, fixed: Sequence[int] = ()) -> bool:
+        """Ask with the hypotheses that a layer may use: see `_suppose`."""
         if time.monotonic() > self.until:
             raise OutOfTime
-        for item in [item for item in question.active if not self.is_alive(item)]:
-            question.withdraw(item)
+        refuted = sum(layer.candidates.refuted for layer in self.layers)
+        if question.refuted != refuted:
+            question.withdraw(self.is_alive)
+            question.refuted = refuted
         self.queries += 1
-        return question.solve(goal, self.allowed, fixed)
+
+        def permitted(item: Item, after: bool) -> bool:
+            if self.allowed is not None and item not in self.allowed:
+                return False
+            return item[0] < top or (item[0] == top and self._leans(top, question, after))
+
+        return question.solve(goal, permitted, fixed)
+
+    def _leans(self, number: int, question: Question, after: bool) -> bool:
+        """Whether the induction of a layer starts from that state of a question."""
+        return question.transition is not None and self.layers[number].backwards == after
 
     def _suppose(self, question: Question, top: int) -> bool:
         """Add candidates that the last answer violates as hypotheses; False if it violates none.
@@ -199,7 +212,7 @@ class Search:
         for after in (False, True) if question.transition is not None else (False,):
             rows = None
             for number, layer in enumerate(self.layers[: top + 1]):
-                if number == top and (question in layer.begin or layer.backwards != after):
+                if number == top and not self._leans(top, question, after):
                     continue
                 if rows is None:
                     rows = self.language.rows(*question.read(after))

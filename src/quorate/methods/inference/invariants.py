@@ -36,7 +36,7 @@ def find_invariants(task: Task, shape: Shape, outcome: Found) -> str | None:
     steps = [Question(model, sizes, task.orders, t, before=known) for t in model.transitions]
     bad = [Question(model, sizes, task.orders, t, before=known, after=unsafe) for t in model.transitions]
     initial = Question(model, sizes, task.orders, None, [item.formula for item in model.initial])
-    search = Search(language, bad, task.until, [Layer(candidates, [initial], steps)])
+    search = Search(language, bad, task.until, [Layer(candidates, initial, steps)])
     also: set[Item] = set()
     try:
         while True:

@@ -73,6 +73,7 @@ class Language:
         self.atoms = (*present, *atoms)
         self.size = size
         self._groups: dict[tuple[tuple[Sort, int], ...], list[Group]] = {}
+        self._plans: dict[tuple[tuple[Sort, int], ...], list[Plan]] = {}
 
     @property
     def literals(self) -> int:
@@ -168,6 +169,12 @@ class Language:
             table = numpy.array(rows, numpy.intp).reshape(len(rows), len(used))
             yield Group({variable: table[:, i] for i, variable in enumerate(used)}, len(rows))
 
+    def _plan(self, sizes: Mapping[Sort, int]) -> list[Plan]:
+        key = tuple((sort, sizes[sort]) for sort in sorted(sizes, key=lambda s: s.name))
+        if key not in self._plans:
+            self._plans[key] = [Plan(self, group) for group in self.groups(sizes)]
+        return self._plans[key]
+
     def assignment(self, sizes: Mapping[Sort, int], row: int) -> dict[Var, int]:
         """What the variables stand for in a row of a single state."""
         for group in self.groups(sizes):
@@ -178,6 +185,8 @@ class Language:
 
     def rows(self, states: States, constants: Mapping[Var, int]) -> Array:
         """For every state and assignment, the literals that are false, as bits; `constants` gives those their values."""
+        if states.count == 1:
+            return numpy.concatenate([plan.rows(states, constants) for plan in self._plan(states.sizes)])
         parts = []
         for group in self.groups(states.sizes):
             false = numpy.zeros((states.count, group.count, 64 * self.words), bool)
@@ -189,6 +198,74 @@ class Language:
             packed = numpy.packbits(false, axis=2, bitorder="little").view(numpy.uint64)
             parts.append(packed.reshape(-1, self.words))
         return numpy.concatenate(parts)
+
+
+class Plan:
+    """The rows of a single state, with an array operation per symbol instead of one per atom."""
+
+    def __init__(self, language: Language, group: Group) -> None:
+        self.language, self.group = language, group
+        known = {*group.values, *language.constants}
+        self.terms: dict[Term, int] = {}
+        relations: dict[Symbol, list[tuple[int, ...]]] = {}
+        equations: list[tuple[int, int, int]] = []
+        for number, atom in enumerate(language.atoms):
+            if not atom.free <= known:
+                continue
+            match atom:
+                case Equal(left, right):
+                    equations.append((number, self._term(left), self._term(right)))
+                case Apply(symbol, args):
+                    relations.setdefault(symbol, []).append((number, *(self._term(arg) for arg in args)))
+                case _:
+                    raise TypeError(f"not an atom: {atom}")
+        self.relations = [(symbol, numpy.array(rows, numpy.intp)) for symbol, rows in relations.items()]
+        self.equations = numpy.array(equations, numpy.intp).reshape(-1, 3)
+        self.start = numpy.zeros((len(self.terms), group.count), numpy.intp)
+        self.named: list[tuple[int, Var]] = []
+        self.values: list[tuple[int, Symbol]] = []
+        functions: dict[Symbol, list[tuple[int, ...]]] = {}
+        for term, index in self.terms.items():
+            match term:
+                case Var() if term in group.values:
+                    self.start[index] = group.values[term]
+                case Var():
+                    self.named.append((index, term))
+                case Apply(symbol, ()) if symbol.name in symbol.sort.elements:
+                    self.start[index] = symbol.sort.elements.index(symbol.name)
+                case Apply(symbol, ()):
+                    self.values.append((index, symbol))
+                case Apply(symbol, args):
+                    functions.setdefault(symbol, []).append((index, *(self.terms[arg] for arg in args)))
+        self.functions = [(symbol, numpy.array(rows, numpy.intp)) for symbol, rows in functions.items()]
+
+    def _term(self, term: Term) -> int:
+        for child in term.children:
+            if not isinstance(child, Var) and child.children:
+                raise TypeError(f"functions within functions: {term}")
+            self._term(child)
+        return self.terms.setdefault(term, len(self.terms))
+
+    def rows(self, states: States, constants: Mapping[Var, int]) -> Array:
+        """A row for every assignment of the group."""
+        values = self.start.copy()
+        for index, variable in self.named:
+            values[index] = constants[variable]
+        for index, symbol in self.values:
+            values[index] = states.tables[symbol][0]
+        for symbol, rows in self.functions:
+            values[rows[:, 0]] = states.tables[symbol][0][tuple(values[rows[:, j]] for j in range(1, rows.shape[1]))]
+        false = numpy.zeros((self.group.count, 64 * self.language.words), bool)
+        for symbol, rows in self.relations:
+            holds = states.tables[symbol][0][tuple(values[rows[:, j]] for j in range(1, rows.shape[1]))]
+            holds = numpy.broadcast_to(holds, (len(rows), self.group.count)).T
+            false[:, 2 * rows[:, 0] + 1] = holds
+            false[:, 2 * rows[:, 0]] = ~holds
+        numbers = self.equations[:, 0]
+        same = (values[self.equations[:, 1]] == values[self.equations[:, 2]]).T
+        false[:, 2 * numbers + 1] = same
+        false[:, 2 * numbers] = ~same
+        return numpy.packbits(false, axis=1, bitorder="little").view(numpy.uint64)
 
 
 def _choices(block: Block, size: int) -> list[tuple[tuple[Var, ...], list[tuple[int, ...]]]]:
@@ -221,7 +298,6 @@ def standard_atoms(
     model: RelationalModel,
     blocks: Sequence[Block],
     constants: Sequence[Var],
-    leave_out: frozenset[Symbol] = frozenset(),
 ) -> list[Term]:
     """Every relation at every choice of variables and constants, and equations."""
     basic: dict[Sort, list[Term]] = {block.sort: list(block.variables) for block in blocks}
@@ -240,7 +316,7 @@ def standard_atoms(
     orders = {block.order for block in blocks}
     atoms: dict[Term, None] = {}
     for symbol in model.symbols:
-        if symbol.sort is not BOOL or symbol in leave_out:
+        if symbol.sort is not BOOL:
             continue
         pools = [
             basic.get(sort, []) + (applied.get(sort, []) if len(symbol.arguments) <= 2 else [])

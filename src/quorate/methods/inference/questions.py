@@ -5,7 +5,7 @@ Each question is a SAT problem that grows: hypotheses are added where a model vi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from random import Random
 from typing import Any
@@ -71,10 +71,13 @@ class Question:
         }
         self._readers: dict[bool, list[tuple[Symbol, Array, bool]]] = {}
         self._grounded: dict[tuple[Term, tuple[int, ...], bool], int] = {}
+        self.refuted = 0
+        """How many candidates had been refuted when hypotheses were last withdrawn."""
+        self._core: set[int] = set()
         self.used: frozenset[str] = frozenset()
         """The named facts that the last negative answer needed, as `core` has found them."""
-        self.active: dict[Item, int] = {}
-        """For every clause that is a hypothesis here, the literal that switches it on."""
+        self.active: dict[tuple[Item, bool], int] = {}
+        """For every clause that is a hypothesis here, before or after the step, the literal that switches it on."""
 
     def _with_derived(self, tables: Tables) -> Tables:
         for item in self.model.derived:
@@ -137,33 +140,35 @@ class Question:
 
     def suppose(self, language: Language, item: Item, clause: Clause, env: Mapping[Var, int], after: bool) -> None:
         """Add an instance of a hypothesis."""
-        if item not in self.active:
-            self.active[item] = self.circuit.variable()
+        if (item, after) not in self.active:
+            self.active[item, after] = self.circuit.variable()
         literals = self.instance(language, clause, env, after)
         if TRUE not in literals:
-            self.circuit.clauses.append((-self.active[item], *(x for x in literals if x != FALSE)))
+            self.circuit.clauses.append((-self.active[item, after], *(x for x in literals if x != FALSE)))
 
-    def withdraw(self, item: Item) -> None:
-        """A hypothesis no longer holds."""
-        literal = self.active.pop(item, None)
-        if literal is not None:
-            self.circuit.clauses.append((-literal,))
+    def withdraw(self, holds: Callable[[Item], bool]) -> None:
+        """Give up the hypotheses that no longer hold."""
+        for key in [key for key in self.active if not holds(key[0])]:
+            self.circuit.clauses.append((-self.active.pop(key),))
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def solve(self, goal: int, allowed: Collection[Item] | None = None, fixed: Sequence[int] = ()) -> bool:
-        """Whether the goal can be satisfied under the hypotheses, or those of them that are allowed."""
-        if goal == FALSE or FALSE in fixed:
-            return False
+    def solve(
+        self, goal: int, permitted: Callable[[Item, bool], bool] | None = None, fixed: Sequence[int] = ()
+    ) -> bool:
+        """Whether the goal can be satisfied under the facts and those hypotheses that are permitted."""
         new = self.circuit.clauses[self._fed :]
         if new:
             self.solver.append_formula(new)
             self._fed = len(self.circuit.clauses)
-        active = [literal for item, literal in self.active.items() if allowed is None or item in allowed]
-        facts = [literal for literal in self.facts.values() if literal != TRUE]
-        if FALSE in facts:
+        assumptions = [*self.facts.values(), *fixed, goal]
+        assumptions += [x for key, x in self.active.items() if permitted is not None and permitted(*key)]
+        if FALSE in assumptions:
+            self._core = {FALSE}
             return False
-        return bool(self.solver.solve(assumptions=[*facts, *fixed, *([] if goal == TRUE else [goal]), *active]))
+        satisfied = bool(self.solver.solve(assumptions=[x for x in assumptions if x != TRUE]))
+        self._core = set() if satisfied else set(self.solver.get_core() or ())
+        return satisfied
 
     def shuffle(self, random: Random) -> None:
         """Make the next answer a different one."""
@@ -188,9 +193,8 @@ class Question:
 
     def core(self) -> frozenset[Item]:
         """The hypotheses that the last negative answer needed."""
-        used = set(self.solver.get_core() or ())
-        self.used = frozenset(name for name, literal in self.facts.items() if literal in used or literal == FALSE)
-        return frozenset(item for item, literal in self.active.items() if literal in used)
+        self.used = frozenset(name for name, literal in self.facts.items() if literal in self._core)
+        return frozenset(item for (item, _), literal in self.active.items() if literal in self._core)
 
     def read(self, after: bool) -> tuple[States, Mapping[Var, int]]:
         """The state that the last positive answer describes, and the values of the constants."""

@@ -26,7 +26,7 @@ from quorate.methods.inference.houdini import Layer, Search, enumerate_until
 from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Item, Question
 from quorate.methods.inference.states import Array, States, from_structure, in_order
-from quorate.models.relational import RelationalModel, Transition
+from quorate.models.relational import RelationalModel
 from quorate.proof.certificates import Refutation, Step
 
 MOST_ROWS = 200_000
@@ -53,42 +53,40 @@ class Refuter:
     ) -> None:
         self.name, self.end = name, "violation"
         self.also: set[Item] = set()
-        self.model, self.orders, self.sizes, self.bad, self.language = model, orders, sizes, bad, language
+        self.model, self.orders, self.bad, self.language = model, orders, bad, language
         self.safe, self.lemmas, self.samples = dict(safe), dict(lemmas), samples
         self.random = Random(seed)
         self.always = conjuncts(bad.always)
-        self.search = Search(language, [self._last()], until)
+        self._ask_over(sizes)
+        self.search = Search(language, [self.last], until)
         self._begin()
 
-    def _step(self, transition: Transition) -> Question:
+    def _ask_over(self, sizes: Mapping[Sort, int]) -> None:
+        """The questions: about the first state of a run, its last one, and each step."""
+        self.sizes = sizes
+        constants = self.bad.constants
+        initial = [*(item.formula for item in self.model.initial), *self.always]
+        self.first = Question(self.model, sizes, self.orders, None, initial, constants, self.lemmas)
+        final = [self.bad.formula, *self.always]
+        self.last = Question(self.model, sizes, self.orders, None, final, constants, self.lemmas)
         before = self.safe | self.lemmas
         after = {f"{name}'": formula for name, formula in self.lemmas.items()}
-        constants = self.bad.constants
-        return Question(self.model, self.sizes, self.orders, transition, self.always, constants, before, after)
-
-    def _state(self, required: Sequence[Term], facts: Mapping[str, Term]) -> Question:
-        required = [*required, *self.always]
-        return Question(self.model, self.sizes, self.orders, None, required, self.bad.constants, facts)
-
-    def _first(self) -> Question:
-        return self._state([item.formula for item in self.model.initial], self.lemmas)
-
-    def _last(self) -> Question:
-        return self._state([self.bad.formula], self.lemmas)
+        self.steps = [
+            Question(self.model, sizes, self.orders, transition, self.always, constants, before, after)
+            for transition in self.model.transitions
+        ]
 
     def _add(self, candidates: Candidates, backwards: bool) -> None:
-        self.search.layers.append(self._layer(candidates, backwards))
-
-    def _layer(self, candidates: Candidates, backwards: bool) -> Layer:
-        steps = [self._step(transition) for transition in self.model.transitions]
-        return Layer(candidates, [self._last() if backwards else self._first()], steps, backwards)
+        self.search.layers.append(Layer(candidates, self.last if backwards else self.first, self.steps, backwards))
 
     def resize(self, sizes: Mapping[Sort, int]) -> None:
         """Ask everything again over other sizes; the candidates stay."""
-        self.sizes = sizes
-        search = self.search
-        search.layers = [self._layer(layer.candidates, layer.backwards) for layer in search.layers]
-        search.bad = [self._first() if self.end == "initial" else self._last()]
+        self._ask_over(sizes)
+        search, layers = self.search, self.search.layers
+        search.layers = []
+        for layer in layers:
+            self._add(layer.candidates, layer.backwards)
+        search.bad = [self.first if self.end == "initial" else self.last]
         search.verified, search.facts = {}, {}
 
     # -- rows ---------------------------------------------------------------------------------------------------
@@ -148,44 +146,36 @@ class Refuter:
         """The second layer and, if need be, the third."""
         search = self.search
         backward = Candidates(self.language)
-        last = self._last()
-        self._backward_rows(backward, last)
-        if not backward.rows:
-            search.bad = [last]
-            return search.prove(self.also)
+        self._backward_rows(backward)
         enumerate_until(backward, search.until)
         self._add(backward, True)
-        begin = self._first()
-        search.bad, self.end = [begin], "initial"
+        search.bad, self.end = [self.first], "initial"
         found = search.prove(self.also)
         if found is not None:
             return found
-        search.bad, self.end = [last], "violation"
+        search.bad, self.end = [self.last], "violation"
         third = Candidates(self.language)
         self._keep(third, backward)
-        search.consistent(begin)
-        third.keep(self.language.rows(*begin.read(False)))
+        if search.consistent(self.first):
+            third.keep(self.language.rows(*self.first.read(False)))
         enumerate_until(third, search.until)
         self._add(third, False)
         return search.prove(self.also)
 
-    def _backward_rows(self, candidates: Candidates, end: Question) -> None:
+    def _backward_rows(self, candidates: Candidates) -> None:
         """States of random runs that end in the violation, from their end backwards."""
-        steps = [self._step(transition) for transition in self.model.transitions]
         for _ in range(BACKWARD_RUNS):
-            end.shuffle(self.random)
-            if not self.search.consistent(end):
+            self.last.shuffle(self.random)
+            if not self.search.consistent(self.last):
                 return
-            state, constants = end.read(False)
+            state, constants = self.last.read(False)
             candidates.keep(self.language.rows(state, constants))
             for _ in range(BACKWARD_STEPS):
-                step = self.random.choice(steps)
+                step = self.random.choice(self.steps)
                 step.shuffle(self.random)
-                fixed = step.fixed(state, constants)
-                if not self.search.consistent(step, fixed):
-                    continue
-                state, constants = step.read(False)
-                candidates.keep(self.language.rows(state, constants))
+                if self.search.consistent(step, step.fixed(state, constants)):
+                    state, constants = step.read(False)
+                    candidates.keep(self.language.rows(state, constants))
 
     # -- the result ---------------------------------------------------------------------------------------------
 

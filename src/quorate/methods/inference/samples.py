@@ -6,8 +6,9 @@ Samples only save work: a candidate that they wrongly spare is refuted later, by
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy
 
@@ -17,6 +18,7 @@ from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.native import Engine, Search
 from quorate.engines.explicit.reference import FINISHED, RUNNING
 from quorate.engines.explicit.worlds import InstanceError
+from quorate.logic.structures import domain
 from quorate.logic.terms import Sort, Symbol
 from quorate.methods.inference.states import States, from_instance, in_order
 from quorate.models.relational import RelationalModel
@@ -24,8 +26,8 @@ from quorate.models.relational import RelationalModel
 MOST_STATES = 20_000
 SECONDS, SLICE = 2.0, 0.02
 WALKS, STEPS = 200, 40
-LARGEST, FEW_STATES = 5, 2_000
-"""Instances grow up to that size, or until they have more than a few states."""
+LARGEST, ALWAYS, HEAVY, FEW_STATES = 5, 2, 150, 2_000
+"""Instances grow up to that size, as long as they are not heavy, or until they have more than a few states."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,23 @@ def sample(
 
 
 def samples(model: RelationalModel, orders: Mapping[Sort, Symbol], seed: int) -> Iterator[Sample]:
-    """States of instances in which all sorts have the same size, as long as there are few."""
+    """States of instances in which all sorts have the same size, as long as they are small and have few states."""
     for size in range(2, LARGEST + 1):
-        found = sample(model, {sort: size for sort in model.sorts if sort.uninterpreted}, orders, seed)
+        sizes = {sort: size for sort in model.sorts if sort.uninterpreted}
+        if size > ALWAYS and _weight(model, sizes) > HEAVY:
+            return
+        found = sample(model, sizes, orders, seed)
         if found is not None:
             yield found
             if found.violated or found.states.count > FEW_STATES:
                 return
+
+
+def _weight(model: RelationalModel, sizes: Mapping[Sort, int]) -> int:
+    """The number of fields of an instance and of its rules."""
+
+    def tuples(sorts: Iterable[Sort]) -> int:
+        return prod(len(domain(sort, sizes)) for sort in sorts)
+
+    fields = sum(tuples(symbol.arguments) for symbol in model.state_symbols)
+    return fields + sum(tuples(p.sort for p in transition.parameters) for transition in model.transitions)
