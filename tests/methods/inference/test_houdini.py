@@ -1,0 +1,136 @@
+"""The strongest inductive set of a language, against brute force over all states of an instance."""
+
+from itertools import combinations, product
+
+import numpy
+import pytest
+
+from quorate.engines.explicit.instance import Instance
+from quorate.engines.explicit.reference import Reference
+from quorate.lang import parse
+from quorate.logic.terms import Var, neg
+from quorate.methods.inference.clauses import Candidates
+from quorate.methods.inference.houdini import Layer, Search
+from quorate.methods.inference.language import Block, Language, standard_atoms
+from quorate.methods.inference.questions import Question
+from quorate.methods.inference.states import from_instance
+from quorate.models.source import Source
+
+TOKEN = """\
+sort node
+mutable relation has(node)
+mutable relation sent(node)
+init has(N) & has(M) -> N = M
+init !sent(N)
+transition send(n: node, m: node)
+  modifies has, sent
+  & has(n)
+  & (has'(N) <-> has(N) & N != n)
+  & (sent'(N) <-> sent(N) | N = m)
+transition receive(n: node)
+  modifies has, sent
+  & sent(n)
+  & (sent'(N) <-> sent(N) & N != n)
+  & (has'(N) <-> has(N) | N = n)
+safety has(N) & has(M) -> N = M
+"""
+
+FLAGS = """\
+sort thread
+mutable relation wants(thread)
+mutable relation inside(thread)
+mutable constant turn: thread
+init !wants(T) & !inside(T)
+transition ask(t: thread)
+  modifies wants, turn
+  & (wants'(T) <-> wants(T) | T = t)
+  & turn' != t
+transition enter(t: thread)
+  modifies inside
+  & wants(t) & (turn = t | forall T. T != t -> !wants(T))
+  & (inside'(T) <-> inside(T) | T = t)
+transition leave(t: thread)
+  modifies wants, inside
+  & inside(t)
+  & (inside'(T) <-> inside(T) & T != t)
+  & (wants'(T) <-> wants(T) & T != t)
+safety inside(T) & inside(S) -> T = S
+"""
+
+
+def brute_force(instance, language, backwards, start):
+    """The clauses of the greatest set that holds in the states to start from and survives every step."""
+    system = instance.system
+    reference = Reference(system)
+    states = [(values, 0) for values in product(*(range(size) for size in system.fields))]
+    rows = {}
+    for state in states:
+        array = numpy.array([[*state[0], 0]], numpy.uint8)
+        found = language.rows(from_instance(instance, array), {})
+        rows[state] = [
+            {literal for literal in range(language.literals) if int(row[literal // 64]) >> literal % 64 & 1}
+            for row in found
+        ]
+    steps = [(state, after) for state in states for after, _, _ in reference.successors(state)]
+    if backwards:
+        steps = [(after, before) for before, after in steps]
+    clauses = {
+        frozenset(chosen)
+        for size in range(1, language.size + 1)
+        for chosen in combinations(range(language.literals), size)
+        if len({literal // 2 for literal in chosen}) == size
+    }
+
+    def fails(clause, state):
+        return any(clause <= row for row in rows[state])
+
+    clauses = {clause for clause in clauses if not any(fails(clause, state) for state in start(reference, states))}
+    while True:
+        allowed = {state for state in states if not any(fails(clause, state) for clause in clauses)}
+        wrong = {c for c in clauses for before, after in steps if before in allowed and fails(c, after)}
+        if not wrong:
+            return clauses
+        clauses -= wrong
+
+
+@pytest.mark.parametrize("text", [TOKEN, FLAGS])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_what_is_left_is_the_strongest_inductive_set(text, backwards):
+    model = parse(Source("small.pyv", text)).model
+    sort = model.sorts[0]
+    sizes = {sort: 2}
+    instance = Instance(model, sizes)
+    blocks = [Block(sort, (Var("X1", sort), Var("X2", sort)))]
+    language = Language(blocks, (), standard_atoms(model, blocks, ()), 2)
+
+    def start(reference, states):
+        if backwards:
+            return [state for state in states if reference.violated(state)]
+        return list(reference.initial())
+
+    begin = (
+        Question(model, sizes, {}, None, [neg(model.safety[0].formula)])
+        if backwards
+        else Question(model, sizes, {}, None, [item.formula for item in model.initial])
+    )
+    steps = [Question(model, sizes, {}, transition) for transition in model.transitions]
+    candidates = Candidates(language)
+    assert begin.solve(1)
+    candidates.keep(language.rows(*begin.read(False)))
+    candidates.enumerate()
+    search = Search(language, [], layers=[Layer(candidates, begin, steps, backwards)])
+    search.saturate()
+    kept = [frozenset(candidates.clause(int(number))) for number in candidates.alive()]
+    swapped = dict(_swap(language))
+    kept += [frozenset(swapped[literal] for literal in clause) for clause in kept]
+    expected = brute_force(instance, language, backwards, start)
+    assert set(kept) <= expected
+    assert all(any(clause <= weaker for clause in kept) for weaker in expected)
+
+
+def _swap(language):
+    """The literals with both variables exchanged."""
+    domains, images = language.maps
+    whole = [image for bits, image in zip(domains, images, strict=True) if bits == 3]
+    (exchange,) = [image for image in whole if list(image) != list(range(language.literals))]
+    return enumerate(int(literal) for literal in exchange)
