@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from quorate.engines.smt.session import Limits
+from quorate.logic.terms import Quantified
+from quorate.logic.transform import subterms
 from quorate.methods.explicit import check
+from quorate.methods.inference.badness import violations, with_origins
 from quorate.methods.inference.houdini import OutOfTime
 from quorate.methods.inference.invariants import find_invariants
 from quorate.methods.inference.refutations import find_refutations
@@ -24,8 +27,8 @@ from quorate.proof.verdicts import Result
 METHOD = "inference"
 PATIENCE, TURNS = 8.0, 4
 """Seconds that an attempt may take at first; every few turns one that was not done gets four times as long."""
-AN_ATTEMPT = 200
-"""What an attempt costs, in queries, besides those it makes: whichever kind of proof has cost less is tried next."""
+AN_ATTEMPT, A_SECOND = 200, 500
+"""What an attempt and each whole second of it cost, in queries: whichever kind of proof has cost less is tried next."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +74,18 @@ class _Strategy:
             self.late.append((4 * patience, shape))
         if failure is not None:
             outcome.attempts.append(f"{self.name}, {shape}: {failure}")
-        self.spent += AN_ATTEMPT + outcome.queries - queries
+        self.spent += AN_ATTEMPT + max(outcome.queries - queries, A_SECOND * int(time.monotonic() - started))
 
 
-def _strategies(model: RelationalModel) -> list[_Strategy]:
-    """Invariants, and refutations; the latter start without variables."""
-    without = {sort: 0 for sort in model.sorts if sort.uninterpreted}
+def _strategies(task: Task) -> list[_Strategy]:
+    """Invariants, and refutations; the latter start with a variable for every sort over which violations quantify."""
+    model = task.model
+    formulas = [with_origins(model, bad, task.origins).formula for bad in violations(model)]
+    bound = {v.sort for term in subterms(*formulas) if isinstance(term, Quantified) for v in term.variables}
+    first = Shape({sort: int(sort in bound) for sort in model.sorts if sort.uninterpreted}, 3)
     return [
         _Strategy("invariants", find_invariants, shapes(model)),
-        _Strategy("refutations", find_refutations, growing(model, Shape(without, 3))),
+        _Strategy("refutations", find_refutations, growing(model, first)),
     ]
 
 
@@ -97,7 +103,7 @@ def infer(
             outcome.results = tuple(result for result in found.results if result.kind == "safety")
             return outcome
     reason = f"no proof was found in {options.seconds:g} seconds"
-    strategies = _strategies(model)
+    strategies = _strategies(task)
     try:
         while outcome.certificate is None and time.monotonic() < started + options.seconds:
             min(strategies, key=lambda strategy: strategy.spent).go_on(task, outcome, started + options.seconds)
