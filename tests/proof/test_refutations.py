@@ -121,6 +121,18 @@ def test_malformed_refutations_are_refused(malformed):
         sections(model, certify(model, model.safety, (), {}, (malformed,)))
 
 
+def test_a_constant_cannot_be_what_a_step_leaves_open():
+    """A step that chooses a node: a constant of that name would choose for it."""
+    open_step = TOKEN + "transition forget()\n  modifies ready\n  & exists M. has(M) & (ready'(N) <-> N = M)\n"
+    model = model_of(open_step)
+    choices = [choice for transition in model.transitions for choice in transition.choices]
+    assert choices
+    for choice in choices:
+        clash = replace(PROOF, constants=((choice.name, "node"),))
+        with pytest.raises(CertificateError):
+            sections(model, certify(model, model.safety, (), {}, (clash,)))
+
+
 @pytest.mark.parametrize("field", ["property", "constants", "bad", "steps", "end"])
 @pytest.mark.parametrize("value", [None, 7, "sideways", [1], [["n"]], [{"direction": "sideways", "formulas": []}]])
 def test_documents_with_other_content_are_refused(field, value):

@@ -158,6 +158,7 @@ class _Refuting:
     def _constants(self, refutation: Refutation) -> list[Symbol]:
         sorts = {sort.name: sort for sort in self.model.sorts}
         taken = {symbol.name for symbol in self.model.symbols} | {e for sort in self.model.sorts for e in sort.elements}
+        taken |= {choice.name for transition in self.model.transitions for choice in transition.choices}
         constants = []
         for name, sort in refutation.constants:
             if sort not in sorts or name in taken or name.startswith("@"):

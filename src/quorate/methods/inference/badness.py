@@ -72,7 +72,7 @@ class Origin:
 
 def violations(model: RelationalModel) -> list[Bad]:
     """One for every conjunct of the safety properties."""
-    taken = {symbol.name for symbol in model.symbols} | {name for sort in model.sorts for name in sort.elements}
+    taken = _names(model)
     found = []
     for item in model.safety:
         for part in conjuncts(item.formula):
@@ -82,6 +82,12 @@ def violations(model: RelationalModel) -> list[Bad]:
             formula = replace_symbols(formula, {s: ((), v) for s, v in zip(symbols, constants, strict=True)})
             found.append(Bad(item.name, constants, formula))
     return found
+
+
+def _names(model: RelationalModel) -> set[str]:
+    """Names that a constant cannot have."""
+    taken = {symbol.name for symbol in model.symbols} | {name for sort in model.sorts for name in sort.elements}
+    return taken | {choice.name for transition in model.transitions for choice in transition.choices}
 
 
 def origins(
@@ -168,8 +174,7 @@ def _is_stable(
 
 def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin], depth: int = 3) -> Bad:
     """The violation with names for the witnesses of what it says has become true."""
-    names = {symbol.name for symbol in model.symbols} | {name for sort in model.sorts for name in sort.elements}
-    taken = [Var(name, BOOL) for name in names]
+    taken = [Var(name, BOOL) for name in _names(model)]
     by_relation = {origin.relation: origin for origin in found}
     constants, parts = list(bad.constants), conjuncts(bad.formula)
     done: set[Term] = set()
