@@ -104,10 +104,12 @@ def _prove_refutations(
     hints: dict[str, tuple[str, ...]] = {}
     failed: dict[str, Answer] = {}
     quick = replace(task.limits, timeout=min(1.5, task.limits.timeout))
+    done = set()
     for number, _, answer in solve(small, quick):
         if answer.status == "unsat":
+            done.add(number)
             hints[asked[number]] = tuple(dict.fromkeys(used.name for used in answer.core if used.name != "guard"))
-    rest = [number for number, name in enumerate(asked) if name not in hints]
+    rest = [number for number in range(len(asked)) if number not in done]
     for number, _, answer in solve([groups[number] for number in rest], quick):
         name = asked[rest[number]]
         if answer.status == "unsat":
