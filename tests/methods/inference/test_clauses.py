@@ -39,7 +39,8 @@ class Naive:
         literals = [n for n in range(self.language.literals) if n >= present or n % 2]
         for size in range(1, self.language.size + 1):
             for clause in combinations(literals, size):
-                if len({n // 2 for n in clause}) == size and self.from_first(self.variables(clause)):
+                used = self.variables(clause)
+                if len({n // 2 for n in clause}) == size and self.from_first(used) and len(used) <= self.language.total:
                     yield clause
 
     def variables(self, clause: Sequence[int]) -> frozenset[Var]:

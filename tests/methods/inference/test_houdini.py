@@ -118,7 +118,7 @@ def test_what_is_left_is_the_strongest_inductive_set(text, backwards):
     assert begin.solve(1)
     candidates.keep(language.rows(*begin.read(False)))
     candidates.enumerate()
-    search = Search(language, [], layers=[Layer(candidates, begin, steps, backwards)])
+    search = Search(language, [], layers=[Layer(candidates, [begin, *steps], backwards)])
     search.saturate()
     kept = [frozenset(candidates.clause(int(number))) for number in candidates.alive()]
     swapped = dict(_swap(language))

@@ -112,5 +112,5 @@ def test_what_a_guard_leaves_behind():
 def test_shapes_grow_by_one():
     model = load(LIBRARY / "toy_consensus_epr.ivy").model
     listed = [shape for shape, _ in zip(shapes(model), range(40), strict=False)]
-    sizes = [shape.literals + sum(shape.variables.values()) for shape in listed]
+    sizes = [shape.literals + shape.total + sum(shape.variables.values()) for shape in listed]
     assert sizes == sorted(sizes) and len({str(shape) for shape in listed}) == 40

@@ -66,6 +66,8 @@ def test_a_clause_fails_in_a_row_if_its_formula_is_false(case, data):
     if any(n < 2 * language.present and n % 2 == 0 for n in clause) or len({n // 2 for n in clause}) < len(clause):
         return
     used = frozenset().union(*(language.atoms[n // 2].free for n in clause))
+    if len(used) > language.total:
+        return
     for block in language.blocks:
         places = [i for i, variable in enumerate(block.variables) if variable in used]
         if block.order is not None and places != list(range(len(places))):

@@ -7,7 +7,7 @@ behind it.  So facts about a violation need no quantifier alternation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from quorate.logic.terms import (
@@ -17,6 +17,7 @@ from quorate.logic.terms import (
     Apply,
     Equal,
     If,
+    Not,
     Or,
     Sort,
     Symbol,
@@ -24,6 +25,7 @@ from quorate.logic.terms import (
     Var,
     conj,
     disj,
+    equal,
     exists,
     forall,
     implies,
@@ -44,16 +46,16 @@ from quorate.models.relational import RelationalModel, Transition, Update
 
 @dataclass(frozen=True)
 class Bad:
-    """A violation of `claim`: constants (as variables), what holds of them in the bad state, and the part that never changes."""
+    """A violation of `claim`: constants (as variables), and what holds of them in the bad state."""
 
     claim: str
     constants: tuple[Var, ...]
     formula: Term
 
-    @property
-    def always(self) -> Term:
-        parts = [part for part in conjuncts(self.formula) if not any(s.mutable for s in symbols_of(part))]
-        return conj(*parts)
+    def always(self, model: RelationalModel) -> list[Term]:
+        """The parts that hold in all states of a run if they hold in its last: no step changes what they speak of."""
+        changing = model.derived_symbols.union(*(transition.modified for transition in model.transitions))
+        return [part for part in conjuncts(self.formula) if changing.isdisjoint(symbols_of(part))]
 
 
 @dataclass(frozen=True)
@@ -193,9 +195,55 @@ def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin], dept
     return Bad(bad.claim, tuple(constants), conj(*parts))
 
 
+def in_one_order(bad: Bad, orders: Mapping[Sort, Symbol]) -> Bad:
+    """Of two names that can be exchanged together with others, and belong to an ordered sort, the first is not the greater."""
+    parts = set(map(_normal, conjuncts(bad.formula)))
+    for exchange in _exchanges(bad.constants):
+        for one, other in exchange.items():
+            if one.sort in orders and parts == {_normal(substitute(part, exchange)) for part in parts}:
+                first = disj(equal(one, other), orders[one.sort](one, other))
+                return Bad(bad.claim, bad.constants, conj(bad.formula, first))
+    return bad
+
+
+def _exchanges(constants: Sequence[Var]) -> Iterator[dict[Var, Var]]:
+    """The ways to exchange some pairs of constants of the same sort, all other constants being left alone."""
+    if len(constants) < 2:
+        yield {}
+        return
+    first, *others = constants
+    for i, other in enumerate(others):
+        if other.sort is first.sort:
+            for rest in _exchanges(others[:i] + others[i + 1 :]):
+                yield {first: other, other: first, **rest}
+    yield from _exchanges(others)
+
+
+def _normal(formula: Term) -> Term:
+    """Equations have their smaller side first."""
+    match formula:
+        case Equal(left, right) if str(right) < str(left):
+            return Equal(right, left)
+        case Not(arg):
+            return Not(_normal(arg))
+    return formula
+
+
 def telling(bad: Bad, found: Sequence[Origin]) -> tuple[Var, ...]:
     """The constants worth speaking of: those that occur in more than facts whose origin is known."""
     explained = {origin.relation for origin in found}
     rest = [p for p in conjuncts(bad.formula) if not (isinstance(p, Apply) and p.symbol in explained)]
     used = frozenset().union(*(part.free for part in rest))
     return tuple(constant for constant in bad.constants if constant in used)
+
+
+def unspoken(model: RelationalModel, found: Sequence[Origin]) -> set[Symbol]:
+    """Relations about which nothing needs to be said but where they come from: no step depends on them."""
+    read = set(model.derived_symbols)
+    for item in model.derived:
+        read |= symbols_of(item.formula)
+    for transition in model.transitions:
+        read |= symbols_of(transition.guard)
+        for update in transition.updates:
+            read |= symbols_of(update.value) - {update.symbol}
+    return {origin.relation for origin in found} - read

@@ -13,12 +13,12 @@
 typedef uint64_t u64;
 typedef uint32_t u32;
 
-enum { LONGEST = 8 };
+enum { LONGEST = 8, FIRST_ROWS = 1024 };
 
 typedef struct { int16_t literals[LONGEST]; } clause;     /* in increasing order; -1 behind the last */
 
 typedef struct {
-  int literals, words, most, variables, present;
+  int literals, words, most, variables, total, present;   /* `total`: how many variables a clause may use */
   u32 *masks;                      /* the variables of each literal */
   u32 *firsts;                     /* for each variable, those that must be used where it is */
   int maps, placements;
@@ -148,7 +148,7 @@ static void add(space *s, const clause *c) {
 
 static void *copied(const void *data, u64 bytes) { return memcpy(malloc(bytes + 8), data, bytes); }
 
-space *space_new(int literals, int words, int most, int variables, int present, const u32 *masks, const u32 *firsts,
+space *space_new(int literals, int words, int most, int variables, int total, int present, const u32 *masks, const u32 *firsts,
                  int maps, const u32 *domains, const int16_t *images,
                  int placements, const u32 *place_domains, const int16_t *places) {
   space *s = calloc(1, sizeof *s);
@@ -156,6 +156,7 @@ space *space_new(int literals, int words, int most, int variables, int present, 
   s->words = words;
   s->most = most;
   s->variables = variables;
+  s->total = total;
   s->present = present;
   s->masks = copied(masks, (u64)literals * 4);
   s->firsts = copied(firsts, (u64)variables * 4);
@@ -227,6 +228,54 @@ static int fails(const space *s, const clause *c, const u64 *row) {
   return 1;
 }
 
+/* The rows of states.  A state is a line of bytes, the values of all symbols.  `code` says what each term is: a variable
+   (-1, its column), an element (-2, it), or an entry of a table (number of arguments, where the table starts, and a term and
+   a stride for each argument); and then, with its number in front, each atom: an entry, or an equation (-1, two terms).
+   What speaks of a variable that has no value (-1) is neither true nor false. */
+static int entry(const int32_t **code, int n, const uint8_t *state, const int32_t *values, int32_t *result) {
+  int32_t at = *(*code)++;
+  int known = 1;
+  for (int i = 0; i < n; i++) {
+    const int32_t value = values[*(*code)++], stride = *(*code)++;
+    known &= value >= 0;
+    at += value * stride;
+  }
+  if (known) *result = state[at];
+  return known;
+}
+
+void rows_of(int count, int width, const uint8_t *states, int assignments, int columns, const int32_t *table, int terms,
+             int atoms, const int32_t *code, int words, u64 *rows) {
+  int32_t *values = malloc(((u64)terms + 1) * sizeof *values);
+  for (int s = 0; s < count; s++)
+    for (int a = 0; a < assignments; a++) {
+      const uint8_t *state = states + (u64)s * (u64)width;
+      const int32_t *row = table + (u64)a * (u64)columns, *c = code;
+      u64 *false_ones = rows + ((u64)s * (u64)assignments + (u64)a) * (u64)words;
+      memset(false_ones, 0, (u64)words * 8);
+      for (int t = 0; t < terms; t++) {
+        const int32_t n = *c++;
+        values[t] = -1;
+        if (n == -1) values[t] = row[*c++];
+        else if (n == -2) values[t] = *c++;
+        else entry(&c, n, state, values, values + t);
+      }
+      for (int i = 0; i < atoms; i++) {
+        const int32_t number = *c++, n = *c++;
+        int32_t holds = 0;
+        int known;
+        if (n == -1) {
+          const int32_t left = values[*c++], right = values[*c++];
+          known = left >= 0 && right >= 0;
+          holds = left == right;
+        } else known = entry(&c, n, state, values, &holds);
+        const int32_t literal = 2 * number + (holds != 0);
+        if (known) false_ones[literal / 64] |= 1ull << literal % 64;
+      }
+    }
+  free(values);
+}
+
 /* -- all minimal clauses, from the rows kept so far ------------------------------------------------------------- */
 
 typedef struct { space *s; u64 *columns, width; u64 *stack; clause c; u64 looks; double until; int late; } walk;
@@ -244,6 +293,17 @@ static int empty(const walk *w, const int16_t *literals, int n) {
     if (all) return 0;
   }
   return 1;
+}
+
+/* A row in which a clause fails, if there is one. */
+static u64 first_failure(const walk *w, const clause *c) {
+  const int n = length(c);
+  for (u64 i = 0; i < w->width; i++) {
+    u64 all = ~0ull;
+    for (int j = 0; j < n; j++) all &= w->columns[(u64)c->literals[j] * w->width + i];
+    if (all) return i * 64 + (u64)__builtin_ctzll(all);
+  }
+  return ~0ull;
 }
 
 static clause without(const clause *c, int d) {
@@ -275,7 +335,9 @@ static void descend(walk *w, int depth, int from) {
     u64 i = 0;
     while (i < w->width && !(above[i] & column[i])) i++;
     w->c.literals[depth] = (int16_t)l;
-    if (i == w->width && from_first(w->s, variables(w->s, &w->c))) {
+    const u32 used = variables(w->s, &w->c);
+    if (__builtin_popcount(used) > w->s->total) continue;
+    if (i == w->width && from_first(w->s, used)) {
       if (minimal(w, &w->c)) {
         clause c = w->c;
         canonical(w->s, &c);
@@ -288,28 +350,6 @@ static void descend(walk *w, int depth, int from) {
     }
   }
   w->c.literals[depth] = -1;
-}
-
-/* Returns whether there was time enough: what is found is incomplete otherwise. */
-int space_enumerate(space *s, double seconds) {
-  walk w;
-  w.s = s;
-  w.looks = 0;
-  w.late = 0;
-  w.until = now() + seconds;
-  w.width = (s->row_count + 63) / 64;
-  w.columns = calloc((u64)s->literals * w.width, 8);
-  w.stack = malloc(((u64)s->most + 1) * w.width * 8);
-  for (u64 r = 0; r < s->row_count; r++)
-    for (int l = 0; l < s->literals; l++)
-      if (s->rows[r * (u64)s->words + (u64)l / 64] >> l % 64 & 1) w.columns[(u64)l * w.width + r / 64] |= 1ull << r % 64;
-  memset(w.stack, 0, w.width * 8);
-  for (u64 r = 0; r < s->row_count; r++) w.stack[r / 64] |= 1ull << r % 64;
-  memset(&w.c, 255, sizeof w.c);
-  if (s->row_count) descend(&w, 0, 0);
-  free(w.columns);
-  free(w.stack);
-  return !w.late;
 }
 
 /* -- weakening ------------------------------------------------------------------------------------------------ */
@@ -378,7 +418,7 @@ static void weaken(space *s, u64 number, const u64 *row) {
     const u32 there = variables(s, &moved);
     for (int l = 0; l < s->literals; l++) {
       if (l < 2 * s->present && (!(l & 1) || s->masks[l] & there)) continue;
-      if (!from_first(s, there | s->masks[l])) continue;
+      if (!from_first(s, there | s->masks[l]) || __builtin_popcount(there | s->masks[l]) > s->total) continue;
       int fits = 1;
       for (int i = 0; i < n; i++) fits &= moved.literals[i] / 2 != l / 2;
       if (!fits) continue;
@@ -392,6 +432,63 @@ static void weaken(space *s, u64 number, const u64 *row) {
       if (!implied(s, &c)) add(s, &c);
     }
   }
+}
+
+/* -- both ----------------------------------------------------------------------------------------------------- */
+
+/* For every literal, the rows it is in, as bits: those of `count` rows, evenly spread. */
+static u64 *columns_of(const space *s, u64 count, u64 width) {
+  u64 *columns = calloc((u64)s->literals * width + 1, 8);
+  for (u64 i = 0; i < count; i++) {
+    const u64 *row = s->rows + i * s->row_count / count * (u64)s->words;
+    for (int l = 0; l < s->literals; l++)
+      if (row[l / 64] >> l % 64 & 1) columns[(u64)l * width + i / 64] |= 1ull << i % 64;
+  }
+  return columns;
+}
+
+/* All minimal clauses for some of the rows are listed; then they are weakened until they hold in all.  Returns whether
+   there was time enough: what is found is incomplete otherwise. */
+int space_enumerate(space *s, double seconds) {
+  walk w;
+  w.s = s;
+  w.looks = 0;
+  w.late = 0;
+  w.until = now() + seconds;
+  const u64 some = s->row_count < FIRST_ROWS ? s->row_count : FIRST_ROWS;
+  w.width = (some + 63) / 64;
+  w.columns = columns_of(s, some, w.width);
+  w.stack = calloc(((u64)s->most + 1) * w.width + 1, 8);
+  for (u64 r = 0; r < some; r++) w.stack[r / 64] |= 1ull << r % 64;
+  memset(&w.c, 255, sizeof w.c);
+  if (some) descend(&w, 0, 0);
+  free(w.columns);
+  free(w.stack);
+  w.width = (s->row_count + 63) / 64;
+  w.columns = columns_of(s, s->row_count, w.width);
+  unsigned char *sound = NULL;                 /* clauses that are known to hold in all rows */
+  u64 known = 0;
+  for (int again = 1; again && !w.late;) {
+    again = 0;
+    for (u64 i = 0; i < s->count && !w.late; i++) {
+      if (i >= known) {
+        sound = realloc(sound, 2 * s->count);
+        memset(sound + known, 0, 2 * s->count - known);
+        known = 2 * s->count;
+      }
+      if (!s->alive[i] || sound[i]) continue;
+      const u64 row = first_failure(&w, s->list + i);
+      sound[i] = row == ~0ull;
+      if (row != ~0ull) {
+        weaken(s, i, s->rows + row * (u64)s->words);
+        again = 1;
+      }
+      if (!(i & 255) && now() > w.until) w.late = 1;
+    }
+  }
+  free(sound);
+  free(w.columns);
+  return !w.late;
 }
 
 /* New rows: clauses that fail are replaced by the weaker ones that do not.  Returns how many failed. */
@@ -436,6 +533,20 @@ u64 space_failing(const space *s, const u64 *rows, u64 count, u64 most, u64 *fou
           break;
         }
     }
+  return n;
+}
+
+/* The same for some clauses only. */
+u64 space_failing_among(const space *s, const u64 *rows, u64 count, const u64 *numbers, u64 most, u64 *found) {
+  u64 n = 0;
+  for (u64 i = 0; i < most; i++)
+    for (u64 r = 0; r < count; r++)
+      if (fails(s, s->list + numbers[i], rows + r * (u64)s->words)) {
+        found[2 * n] = numbers[i];
+        found[2 * n + 1] = r;
+        n++;
+        break;
+      }
   return n;
 }
 

@@ -7,42 +7,14 @@ thesis, for clauses).
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
-from ctypes import POINTER, c_double, c_int, c_uint64, c_void_p
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from ctypes import c_uint64
 
 import numpy
 
-from quorate.engines.explicit.compile import load_library
 from quorate.methods.inference.language import Clause, Language
+from quorate.methods.inference.library import LONGEST, library
 from quorate.methods.inference.states import Array
-
-LONGEST = 8
-
-
-@cache
-def _library() -> Any:
-    library = load_library(files(__package__).joinpath("clauses.c").read_text())
-    number = c_uint64
-    for name, result, arguments in (
-        ("space_new", c_void_p, [*[c_int] * 5, c_void_p, c_void_p, *[c_int, c_void_p, c_void_p] * 2]),
-        ("space_free", None, [c_void_p]),
-        ("space_keep", number, [c_void_p, c_void_p, number]),
-        ("space_enumerate", c_int, [c_void_p, c_double]),
-        ("space_add", number, [c_void_p, c_void_p, number]),
-        ("space_count", number, [c_void_p]),
-        ("space_row_count", number, [c_void_p]),
-        ("space_list", POINTER(ctypes.c_int16), [c_void_p]),
-        ("space_alive", POINTER(ctypes.c_uint8), [c_void_p]),
-        ("space_fails", None, [c_void_p, c_void_p, number, c_void_p]),
-        ("space_failing", number, [c_void_p, c_void_p, number, number, c_void_p]),
-    ):
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
 
 
 class Candidates:
@@ -51,10 +23,11 @@ class Candidates:
     def __init__(self, language: Language) -> None:
         self.language = language
         self.refuted = 0
-        self.library = _library()
+        self.library = library()
         (domains, images), (places, moves) = language.maps, language.placements
         self.handle = self.library.space_new(
-            language.literals, language.words, language.size, len(language.variables), language.present,
+            language.literals, language.words, language.size, len(language.variables), language.total,
+            language.present,
             language.masks.ctypes.data, language.firsts.ctypes.data,
             len(domains), domains.ctypes.data, images.ctypes.data,
             len(places), places.ctypes.data, moves.ctypes.data,
@@ -116,11 +89,10 @@ class Candidates:
 
     def failing_among(self, rows: Array, numbers: Sequence[int]) -> list[tuple[int, int]]:
         """Those of the given clauses that fail in one of the rows, each with such a row."""
-        found = []
-        for number in numbers:
-            holds = numpy.ones(len(rows), bool)
-            for literal in self.clause(number):
-                holds &= (rows[:, literal // 64] >> numpy.uint64(literal % 64) & numpy.uint64(1)).astype(bool)
-            if holds.any():
-                found.append((number, int(holds.argmax())))
-        return found
+        rows = numpy.ascontiguousarray(rows)
+        wanted = (c_uint64 * len(numbers))(*numbers)
+        found = (c_uint64 * (2 * len(numbers)))()
+        count = int(
+            self.library.space_failing_among(self.handle, rows.ctypes.data, len(rows), wanted, len(numbers), found)
+        )
+        return [(found[2 * i], found[2 * i + 1]) for i in range(count)]

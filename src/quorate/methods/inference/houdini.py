@@ -36,18 +36,16 @@ def enumerate_until(candidates: Candidates, until: float) -> None:
 
 @dataclass
 class Layer:
-    """Clauses that hold in all states of a run, as shown in one direction: `begin` is where it starts."""
+    """Clauses that hold in all states of a run, as shown in one direction.
+
+    The first question is about the state where it starts, the others are about steps.
+    """
 
     candidates: Candidates
-    begin: Question
-    steps: Sequence[Question]
+    questions: list[Question]
     backwards: bool = False
     goals: dict[tuple[int, int], int] = field(default_factory=dict)
     """For every clause and question, the literal that says that it is violated."""
-
-    @property
-    def questions(self) -> list[Question]:
-        return [self.begin, *self.steps]
 
 
 @dataclass
@@ -55,7 +53,7 @@ class Search:
     """`bad` are questions whose answer must become no."""
 
     language: Language
-    bad: Sequence[Question]
+    bad: list[Question]
     until: float = float("inf")
     layers: list[Layer] = field(default_factory=list)
     queries: int = 0
@@ -64,8 +62,8 @@ class Search:
     facts: dict[tuple[Item, int], frozenset[str]] = field(default_factory=dict)
     """The named facts that were needed where something was verified."""
     excluded: tuple[frozenset[Item], frozenset[str]] = frozenset(), frozenset()
-    """The clauses and facts that excluded the last question that could be excluded."""
-    allowed: frozenset[Item] | None = None
+    """The clauses and facts that exclude what the bad questions ask for."""
+    allowed: Collection[Item] | None = None
     """Where set, only these clauses may become hypotheses."""
 
     def is_alive(self, item: Item) -> bool:
@@ -100,27 +98,41 @@ class Search:
     def reduce(self, found: frozenset[Item], also: Collection[Item] = ()) -> frozenset[Item]:
         """A part of what supports itself from which none but those of `also` can be left out; long clauses go first."""
         length = {item: len(self.layers[item[0]].candidates.clause(item[1])) for item in found}
-        for item in sorted(found, key=lambda item: (-item[0], -length[item], item)):
-            fewer = found - {item}
-            if item not in also and self._suffices(fewer):
-                found = fewer
-        self._suffices(found)
-        self.allowed = None
-        return found
+        try:
+            for item in sorted(found, key=lambda item: (-item[0], -length[item], item)):
+                if item in found and item not in also:
+                    found = self._within(found - {item}, also) or found
+            return self._within(found, also) or found
+        finally:
+            self.allowed = None
 
-    def _suffices(self, items: frozenset[Item]) -> bool:
-        """Whether the clauses support each other and answer the bad questions with no."""
-        self.allowed = items
-        for item in items:
-            for place in range(len(self.layers[item[0]].questions)):
-                core = self.verified.get((item, place))
-                if core is not None and core <= items:
-                    continue
-                core = self._check(item, place)
+    def _within(self, items: frozenset[Item], also: Collection[Item]) -> frozenset[Item] | None:
+        """Some of the clauses that support each other and answer the bad questions with no; None if there are none."""
+        self.allowed = allowed = set(items)
+        while True:
+            self.excluded = frozenset(), frozenset()
+            found = {item for item in also if item in allowed}
+            for question in self.bad:
+                core = self._exclude(question)
                 if core is None:
-                    return False
-                self.verified[item, place] = core
-        return all(self._exclude(question) is not None for question in self.bad)
+                    return None
+                found |= core
+            waiting, fallen = sorted(found), False
+            while waiting and not fallen:
+                item = waiting.pop()
+                for place in range(len(self.layers[item[0]].questions)):
+                    core = self.verified.get((item, place))
+                    if core is None or not core <= allowed:
+                        core = self._check(item, place)
+                        if core is None:
+                            allowed.remove(item)
+                            fallen = True
+                            break
+                        self.verified[item, place] = core
+                    waiting.extend(core - found)
+                    found |= core
+            if not fallen:
+                return frozenset(found)
 
     # -- what leans on what -------------------------------------------------------------------------------------
 
@@ -138,7 +150,9 @@ class Search:
                 for place in range(len(self.layers[item[0]].questions)):
                     core = self.verified.get((item, place))
                     if core is None or not all(map(self.is_alive, core)):
-                        core = self._check(item, place)
+                        core = self._check_with(found, item, place)
+                        if core is None:
+                            core = self._check(item, place)
                         if core is None:
                             fallen = True
                             break
@@ -147,6 +161,14 @@ class Search:
                     found |= core
             if not fallen and all(map(self.is_alive, found)):
                 return frozenset(found)
+
+    def _check_with(self, allowed: Collection[Item], item: Item, place: int) -> frozenset[Item] | None:
+        """The same as `_check` with these hypotheses only; nothing is weakened."""
+        self.allowed = allowed
+        try:
+            return self._check(item, place)
+        finally:
+            self.allowed = None
 
     def _check(self, item: Item, place: int) -> frozenset[Item] | None:
         """The hypotheses under which a clause withstands a step; None if it does not, and is then weakened."""
@@ -175,8 +197,9 @@ class Search:
         while self._ask(question, 1, len(self.layers), fixed):
             if not self._suppose(question, len(self.layers)):
                 return None
-        self.excluded = question.core(), question.used
-        return self.excluded[0]
+        core = question.core()
+        self.excluded = self.excluded[0] | core, self.excluded[1] | question.used
+        return core
 
     def consistent(self, question: Question, fixed: Sequence[int] = ()) -> bool:
         """Whether a question has an answer that no candidate excludes; it can then be read."""
@@ -219,7 +242,7 @@ class Search:
                 if self.allowed is None:
                     failing = layer.candidates.failing(rows, FEW)
                 else:
-                    mine = sorted(n for place, n in self.allowed if place == number)
+                    mine = sorted(n for place, n in self.allowed if place == number and self.is_alive((place, n)))
                     failing = layer.candidates.failing_among(rows, mine)
                 for clause, row in failing:
                     env = self.language.assignment(question.sizes, row)

@@ -7,28 +7,27 @@ and refutations of what a violation would look like (`refutations`).
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from quorate.engines.explicit.instance import Instance
 from quorate.engines.smt.session import Limits
-from quorate.logic.terms import Quantified
-from quorate.logic.transform import subterms
 from quorate.methods.explicit import check
 from quorate.methods.inference.badness import violations, with_origins
 from quorate.methods.inference.houdini import OutOfTime
-from quorate.methods.inference.invariants import find_invariants
-from quorate.methods.inference.refutations import find_refutations
+from quorate.methods.inference.invariants import Invariants
+from quorate.methods.inference.refutations import Refutations
 from quorate.methods.inference.shapes import Shape, growing, shapes
 from quorate.methods.inference.task import Found, Progress, Task
 from quorate.models.relational import RelationalModel
 from quorate.proof.verdicts import Result
 
 METHOD = "inference"
-PATIENCE, TURNS = 8.0, 4
-"""Seconds that an attempt may take at first; every few turns one that was not done gets four times as long."""
+FIRST_SECONDS = 2.0
+"""How long an attempt may take at first."""
 AN_ATTEMPT, A_SECOND = 200, 500
-"""What an attempt and each whole second of it cost, in queries: whichever kind of proof has cost less is tried next."""
+"""What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
 
 
 @dataclass(frozen=True)
@@ -50,42 +49,69 @@ class Inference(Found):
     interrupted: bool = False
 
 
+class _Attempt(Protocol):
+    """A search in one language that can be interrupted."""
+
+    def go_on(self, outcome: Inference) -> str | None: ...
+
+
+@dataclass
+class _Running:
+    attempt: _Attempt
+    shape: Shape
+    seconds: float = 0.0
+
+
 class _Strategy:
-    """One kind of proof, tried in larger and larger languages; what is not done in time is tried again with more."""
+    """One kind of proof, tried in larger and larger languages.
+
+    Of those not done, each gets half as much time as the one before it.
+    """
 
     def __init__(
-        self, name: str, attempt: Callable[[Task, Shape, Inference], str | None], first: Iterator[Shape]
+        self, name: str, attempt: Callable[[Task, Shape], _Attempt], languages: Iterator[Shape], weight: int
     ) -> None:
-        self.name, self.attempt, self.fresh = name, attempt, first
-        self.late: deque[tuple[float, Shape]] = deque()
-        self.turn, self.spent = 0, 0
+        self.name, self.attempt, self.languages, self.weight = name, attempt, languages, weight
+        self.running: list[_Running] = []
+        self.cost = 0
 
     def go_on(self, task: Task, outcome: Inference, until: float) -> None:
-        """Make one attempt."""
-        self.turn += 1
-        started, queries = time.monotonic(), outcome.queries
-        again = self.late and self.turn % TURNS == 0
-        patience, shape = self.late.popleft() if again else (PATIENCE, next(self.fresh))
-        task.until = min(until, started + patience)
+        """Work on an attempt for a while."""
+        began, queries = time.monotonic(), outcome.queries
+        due = [running.seconds * 2**place for place, running in enumerate(self.running)]
+        if not due or min(due) > FIRST_SECONDS * 2 ** len(due):
+            shape = next(self.languages)
+            self.running.append(_Running(self.attempt(task, shape), shape))
+            now = self.running[-1]
+        else:
+            now = self.running[due.index(min(due))]
+        task.until = min(until, began + max(FIRST_SECONDS, now.seconds))
         try:
-            failure = self.attempt(task, shape, outcome)
+            failure = now.attempt.go_on(outcome)
         except OutOfTime:
-            failure = f"not done in {patience:g} seconds"
-            self.late.append((4 * patience, shape))
+            failure = None
+        else:
+            self.running.remove(now)
+        seconds = time.monotonic() - began
+        now.seconds += seconds
         if failure is not None:
-            outcome.attempts.append(f"{self.name}, {shape}: {failure}")
-        self.spent += AN_ATTEMPT + max(outcome.queries - queries, A_SECOND * int(time.monotonic() - started))
+            outcome.attempts.append(f"{self.name}, {now.shape}: {failure}")
+        self.cost += self.weight * (AN_ATTEMPT + max(outcome.queries - queries, A_SECOND * int(seconds)))
 
 
 def _strategies(task: Task) -> list[_Strategy]:
-    """Invariants, and refutations; the latter start with a variable for every sort over which violations quantify."""
+    """Invariants, and refutations.
+
+    The latter start with two variables, of different sorts where there are several.  They are the more promising where there
+    is something behind a violation that gets a name.
+    """
     model = task.model
-    formulas = [with_origins(model, bad, task.origins).formula for bad in violations(model)]
-    bound = {v.sort for term in subterms(*formulas) if isinstance(term, Quantified) for v in term.variables}
-    first = Shape({sort: int(sort in bound) for sort in model.sorts if sort.uninterpreted}, 3)
+    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    first = Shape(dict.fromkeys(sorts, 1), 3, min(2, len(sorts)))
+    named = any(with_origins(model, bad, task.origins).constants != bad.constants for bad in violations(model))
     return [
-        _Strategy("invariants", find_invariants, shapes(model)),
-        _Strategy("refutations", find_refutations, growing(model, first)),
+        _Strategy("invariants", Invariants, shapes(model), 4 if named else 1),
+        _Strategy("refutations", Refutations, growing(model, first), 1),
     ]
 
 
@@ -99,14 +125,14 @@ def infer(
     outcome.samples = sum(item.states.count for item in task.samples)
     for item in task.samples:
         if item.violated:
-            found = check.check(item.instance, check.Options(jobs=1))
+            found = check.check(Instance(model, item.instance.sizes), check.Options(jobs=1))
             outcome.results = tuple(result for result in found.results if result.kind == "safety")
             return outcome
     reason = f"no proof was found in {options.seconds:g} seconds"
     strategies = _strategies(task)
     try:
         while outcome.certificate is None and time.monotonic() < started + options.seconds:
-            min(strategies, key=lambda strategy: strategy.spent).go_on(task, outcome, started + options.seconds)
+            min(strategies, key=lambda strategy: strategy.cost).go_on(task, outcome, started + options.seconds)
     except KeyboardInterrupt:
         outcome.interrupted, reason = True, "interrupted"
     seconds = time.monotonic() - started

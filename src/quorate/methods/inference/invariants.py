@@ -8,98 +8,147 @@ from collections.abc import Mapping, Sequence
 
 from quorate.engines.smt.session import Answer
 from quorate.logic.structures import Structure
-from quorate.logic.terms import conj, neg
+from quorate.logic.terms import Sort, conj, neg
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import Obligation, is_trivial, step_of
-from quorate.methods.inference.clauses import Candidates
+from quorate.methods.inference.badness import Origin
 from quorate.methods.inference.houdini import Layer, Search
 from quorate.methods.inference.questions import Item, Question
 from quorate.methods.inference.shapes import Shape
-from quorate.methods.inference.states import from_structure, in_order
-from quorate.methods.inference.task import Found, Task
-from quorate.models.relational import Named, RelationalModel
+from quorate.methods.inference.states import Array, from_structure, in_order
+from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
+from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.models.semantics import state_of, successor
 from quorate.proof.certificates import Certificate, certify
 
 
-def find_invariants(task: Task, shape: Shape, outcome: Found) -> str | None:
-    """Try one language; says why it failed, or None if it did not."""
-    model = task.model
-    language = task.language(shape)
-    if not language.atoms:
-        return "there is nothing to speak of"
-    task.progress(f"{shape}: candidates")
-    candidates = task.candidates(language)
-    sizes = task.sizes(shape)
-    known = {**task.safe, **task.lemmas}
-    unsafe = {"violation": neg(conj(*task.safe.values()))}
-    steps = [Question(model, sizes, task.orders, t, before=known) for t in model.transitions]
-    bad = [Question(model, sizes, task.orders, t, before=known, after=unsafe) for t in model.transitions]
-    initial = Question(model, sizes, task.orders, None, [item.formula for item in model.initial])
-    search = Search(language, bad, task.until, [Layer(candidates, initial, steps)])
-    also: set[Item] = set()
-    try:
-        while True:
-            task.progress(f"{shape}: {len(candidates.alive())} candidates")
-            found = search.prove(also)
-            if found is None:
-                return "states that satisfy all that holds of this form lead to a violation"
-            found = search.reduce(found, also)
-            task.progress(f"{shape}: proving {len(found)} clauses for all sizes")
-            failure = _prove(task, shape, candidates, sorted(number for _, number in found), also, outcome)
-            if failure != "again":
-                return failure
-    finally:
-        outcome.queries += search.queries
-        outcome.counterexamples += search.counterexamples
+class Invariants:
+    """The search in one language; when its time is over, one can go on."""
 
+    def __init__(self, task: Task, shape: Shape) -> None:
+        self.task, self.shape = task, shape
+        self.language = task.language(shape)
+        self.search: Search | None = None
+        self.origins: Sequence[Origin] = []
 
-def _prove(
-    task: Task, shape: Shape, candidates: Candidates, found: Sequence[int], also: set[Item], outcome: Found
-) -> str | None:
-    """A proof for all sizes that the clauses are inductive and imply safety; `again` if something was learnt instead."""
-    language = candidates.language
-    formulas = [origin.lemma for origin in task.origins]
-    formulas += [language.formula(candidates.clause(number)) for number in found]
-    taken = {item.name for item in task.model.properties}
-    names = [name for i in range(1, len(formulas) + len(taken) + 1) if (name := f"inferred{i}") not in taken]
-    invariants = tuple(Named(name, formula) for name, formula in zip(names, formulas, strict=False))
-    model = task.model.with_invariants(invariants)
-    obligations = [o for o in all_obligations(model, model.properties) if not is_trivial(model, o)]
-    answers = decide(model, obligations, list(model.properties), task.limits, lambda text: None)
-    failed = {o: a for o, a in answers.items() if a.status != "unsat"}
-    if not failed:
-        invariants = _needed(model, answers)
-        model = model.with_invariants(invariants)
-        answers = {o: a for o, a in answers.items() if o.claim in model.properties}
-        outcome.invariants = invariants
-        outcome.certificate = _certificate(model, answers)
-        outcome.needed = {item.name: _users(item, answers) for item in invariants}
-        return None
-    wrong = {o.claim.formula for o in failed}
-    if any(origin.lemma in wrong for origin in task.origins):
-        task.origins = [origin for origin in task.origins if origin.lemma not in wrong]
-        return find_invariants(task, shape, outcome)
-    learnt = False
-    for obligation, answer in failed.items():
-        if answer.structure is None:
-            continue
-        before = state_of(model, answer.structure)
-        rows = language.rows(in_order(from_structure(before), task.orders), {})
-        if obligation.transition is None:
-            learnt |= candidates.add(rows) > 0
-            continue
-        failing = [(0, number) for number, _ in candidates.failing(rows, 3)]
-        if failing:
-            learnt |= not also.issuperset(failing)
-            also.update(failing)
-            continue
-        if obligation.claim in model.safety:
-            return "a violation can follow a larger state that satisfies all that holds of this form"
-        after = successor(model, before, step_of(obligation.transition, answer.structure))
+    def go_on(self, outcome: Found) -> str | None:
+        """Look for invariants; says why there are none, or None if some were found.  May raise `OutOfTime`."""
+        task, shape = self.task, self.shape
+        if not self.language.atoms:
+            return "there is nothing to speak of"
+        if self.search is None or self.origins is not task.origins:
+            task.progress(f"{shape}: candidates")
+            self.search = self._begin()
+        search = self.search
+        search.until = task.until
+        self.candidates = search.layers[0].candidates
+        queries, counterexamples = search.queries, search.counterexamples
+        try:
+            while True:
+                task.progress(f"{shape}: {len(self.candidates.alive())} candidates")
+                found = search.prove(self.also)
+                if found is None:
+                    return "states that satisfy all that holds of this form lead to a violation"
+                found = search.reduce(found, self.also)
+                task.progress(f"{shape}: proving {len(found)} clauses for all sizes")
+                failure = self._prove(sorted(number for _, number in found), outcome)
+                if self.origins is not task.origins:
+                    return self.go_on(outcome)
+                if failure != "again":
+                    return failure
+        finally:
+            outcome.queries += search.queries - queries
+            outcome.counterexamples += search.counterexamples - counterexamples
+
+    def _begin(self) -> Search:
+        task, model = self.task, self.task.model
+        self.origins = task.origins
+        self.also: set[Item] = set()
+        candidates = task.candidates(self.language)
+        sizes = task.sizes(self.shape)
+        steps = [self._question(transition, sizes, False) for transition in model.transitions]
+        bad = [self._question(transition, sizes, True) for transition in model.transitions]
+        initial = Question(model, sizes, task.orders, None, [item.formula for item in model.initial])
+        return Search(self.language, bad, layers=[Layer(candidates, [initial, *steps])])
+
+    def _question(self, transition: Transition, sizes: Mapping[Sort, int], bad: bool) -> Question:
+        """A question about a step from a safe state, or about one that leads to a violation."""
+        task = self.task
+        unsafe = {"violation": neg(conj(*task.safe.values()))} if bad else {}
+        return Question(task.model, sizes, task.orders, transition, before={**task.safe, **task.lemmas}, after=unsafe)
+
+    def _ask_also(self, transition: Transition, model: Structure | None, bad: bool) -> bool:
+        """Ask a question over larger sizes too; False if that is nothing new, or too much."""
+        assert self.search is not None
+        questions = self.search.bad if bad else self.search.layers[0].questions
+        known = [question for question in questions if question.name == transition.name][-1].sizes
+        sizes = grown(known, model)
+        if sizes == known or entries(self.task.model, sizes) > AT_MOST:
+            return False
+        questions.append(self._question(self.task.model.transition(transition.name), sizes, bad))
+        return True
+
+    def _prove(self, found: Sequence[int], outcome: Found) -> str | None:
+        """A proof for all sizes that the clauses are inductive and imply safety; `again` if something was learnt instead."""
+        task = self.task
+        formulas = [origin.lemma for origin in task.origins]
+        formulas += [self.language.formula(self.candidates.clause(number)) for number in found]
+        taken = {item.name for item in task.protocol.properties}
+        names = [name for i in range(1, len(formulas) + len(taken) + 1) if (name := f"inferred{i}") not in taken]
+        invariants = tuple(Named(name, formula) for name, formula in zip(names, formulas, strict=False))
+        model = task.protocol.with_invariants(invariants)
+        obligations = [o for o in all_obligations(model, model.properties) if not is_trivial(model, o)]
+        answers = decide(model, obligations, list(model.properties), task.limits, lambda text: None)
+        failed = {o: a for o, a in answers.items() if a.status != "unsat"}
+        if not failed:
+            invariants = _needed(model, answers)
+            model = model.with_invariants(invariants)
+            answers = {o: a for o, a in answers.items() if o.claim in model.properties}
+            outcome.invariants = invariants
+            outcome.certificate = _certificate(model, answers)
+            outcome.needed = {item.name: _users(item, answers) for item in invariants}
+            return None
+        wrong = {o.claim.formula for o in failed}
+        if any(origin.lemma in wrong for origin in task.origins):
+            task.origins = [origin for origin in task.origins if origin.lemma not in wrong]
+            return "again"
+        learnt = False
+        for obligation, answer in failed.items():
+            bad = obligation.claim in model.safety
+            if answer.structure is not None and self._is_step(answer.structure) and bad:
+                return "a violation can follow a larger state that satisfies all that holds of this form"
+            learnt |= self._learn(obligation.transition, answer.structure, bad)
+        return "again" if learnt else f"the solvers do not answer: {', '.join(sorted(o.name for o in failed))}"
+
+    def _is_step(self, structure: Structure) -> bool:
+        """Whether no candidate excludes the state from which a counterexample starts."""
+        return not self.candidates.failing(self._rows(state_of(self.task.model, structure)), 1)
+
+    def _learn(self, transition: Transition | None, structure: Structure | None, bad: bool) -> bool:
+        """Make use of a counterexample, if there is one; False if it teaches nothing.
+
+        Either candidates that were left out exclude it: one asks for them over larger sizes, or wants just these.  Or the
+        clause is wrong.
+        """
+        model, candidates = self.task.model, self.candidates
+        if structure is None:
+            return transition is not None and self._ask_also(transition, None, bad)
+        before = state_of(model, structure)
+        rows = self._rows(before)
+        if transition is None:
+            return candidates.add(rows) > 0
+        if failing := {(0, number) for number, _ in candidates.failing(rows, 3)}:
+            if self._ask_also(transition, structure, bad):
+                return True
+            new = not self.also.issuperset(failing)
+            self.also |= failing
+            return new
+        after = successor(model, before, step_of(model.transition(transition.name), structure))
         assert isinstance(after, Structure), after
-        learnt |= candidates.add(language.rows(in_order(from_structure(after), task.orders), {})) > 0
-    return "again" if learnt else f"the solvers do not answer: {', '.join(sorted(o.name for o in failed))}"
+        return candidates.add(self._rows(after)) > 0
+
+    def _rows(self, state: Structure) -> Array:
+        return self.language.rows(in_order(from_structure(state), self.task.orders), {})
 
 
 def _needed(model: RelationalModel, answers: Mapping[Obligation, Answer]) -> tuple[Named, ...]:

@@ -11,17 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations, pairwise, permutations, product
+from math import prod
 
 import numpy
 
 from quorate.logic.structures import domain
 from quorate.logic.terms import BOOL, Apply, Equal, Sort, Symbol, Term, Var, conj, disj, equal, forall, neg
 from quorate.logic.transform import substitute, symbols_of
-from quorate.methods.inference.states import Array, States
+from quorate.methods.inference.library import library
+from quorate.methods.inference.states import Array, States, shape
 from quorate.models.relational import RelationalModel
 
 Clause = tuple[int, ...]
 """Literals in increasing order."""
+Choice = tuple[tuple[Var, ...], list[tuple[int, ...]]]
+"""Some variables, and values for them."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +67,25 @@ class Group:
 
 
 class Language:
-    """Clauses of at most `size` literals over `atoms`."""
+    """Clauses of at most `size` literals over `atoms`, each with at most `total` of the variables."""
 
-    def __init__(self, blocks: Sequence[Block], constants: Sequence[Var], atoms: Sequence[Term], size: int) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        constants: Sequence[Var],
+        atoms: Sequence[Term],
+        size: int,
+        total: int | None = None,
+    ) -> None:
         self.blocks = tuple(blocks)
         self.constants = tuple(constants)
         present = [Equal(v, v) for block in blocks if block.order is not None for v in block.variables]
         self.present = len(present)
         self.atoms = (*present, *atoms)
         self.size = size
+        self.total = len(self.variables) if total is None else min(total, len(self.variables))
         self._groups: dict[tuple[tuple[Sort, int], ...], list[Group]] = {}
-        self._plans: dict[tuple[tuple[Sort, int], ...], list[Plan]] = {}
+        self._plans: dict[tuple[tuple[Sort, int], ...], Plan] = {}
 
     @property
     def literals(self) -> int:
@@ -162,18 +174,22 @@ class Language:
             self._groups[key] = list(self._assignments(sizes))
         return self._groups[key]
 
+    def _parts(self, sizes: Mapping[Sort, int]) -> Iterator[tuple[Choice, ...]]:
+        """Variables of every block and values for them; as many variables as a clause may use."""
+        for counts in product(*(range(len(block.variables) + 1) for block in self.blocks)):
+            if sum(counts) == self.total:
+                choices = [
+                    _choices(block, count, len(domain(block.sort, sizes)))
+                    for block, count in zip(self.blocks, counts, strict=True)
+                ]
+                yield from product(*choices)
+
     def _assignments(self, sizes: Mapping[Sort, int]) -> Iterator[Group]:
-        for parts in product(*(_choices(block, len(domain(block.sort, sizes))) for block in self.blocks)):
+        for parts in self._parts(sizes):
             used = list(chain.from_iterable(variables for variables, _ in parts))
             rows = [tuple(chain.from_iterable(values)) for values in product(*(values for _, values in parts))]
             table = numpy.array(rows, numpy.intp).reshape(len(rows), len(used))
             yield Group({variable: table[:, i] for i, variable in enumerate(used)}, len(rows))
-
-    def _plan(self, sizes: Mapping[Sort, int]) -> list[Plan]:
-        key = tuple((sort, sizes[sort]) for sort in sorted(sizes, key=lambda s: s.name))
-        if key not in self._plans:
-            self._plans[key] = [Plan(self, group) for group in self.groups(sizes)]
-        return self._plans[key]
 
     def assignment(self, sizes: Mapping[Sort, int], row: int) -> dict[Var, int]:
         """What the variables stand for in a row of a single state."""
@@ -185,96 +201,97 @@ class Language:
 
     def rows(self, states: States, constants: Mapping[Var, int]) -> Array:
         """For every state and assignment, the literals that are false, as bits; `constants` gives those their values."""
-        if states.count == 1:
-            return numpy.concatenate([plan.rows(states, constants) for plan in self._plan(states.sizes)])
-        parts = []
-        for group in self.groups(states.sizes):
-            false = numpy.zeros((states.count, group.count, 64 * self.words), bool)
-            env = {**group.values, **constants}
-            for i, atom in enumerate(self.atoms):
-                if atom.free <= set(env):
-                    false[:, :, 2 * i + 1] = states.evaluate(atom, env)
-                    numpy.logical_not(false[:, :, 2 * i + 1], out=false[:, :, 2 * i])
-            packed = numpy.packbits(false, axis=2, bitorder="little").view(numpy.uint64)
-            parts.append(packed.reshape(-1, self.words))
-        return numpy.concatenate(parts)
+        key = tuple((sort, states.sizes[sort]) for sort in sorted(states.sizes, key=lambda s: s.name))
+        if key not in self._plans:
+            self._plans[key] = Plan(self, states.sizes)
+        return self._plans[key].rows(states, constants)
 
 
 class Plan:
-    """The rows of a single state, with an array operation per symbol instead of one per atom."""
+    """How rows are read off states of given sizes: which entries of which tables the atoms look at."""
 
-    def __init__(self, language: Language, group: Group) -> None:
-        self.language, self.group = language, group
-        known = {*group.values, *language.constants}
+    def __init__(self, language: Language, sizes: Mapping[Sort, int]) -> None:
+        self.language, self.sizes = language, sizes
+        columns = (*language.variables, *language.constants)
+        self.columns = {variable: i for i, variable in enumerate(columns)}
+        groups = language.groups(sizes)
+        self.table = numpy.full((sum(group.count for group in groups), len(columns)), -1, numpy.int32)
+        start = 0
+        for group in groups:
+            for variable, values in group.values.items():
+                self.table[start : start + group.count, self.columns[variable]] = values
+            start += group.count
+        used = symbols_of(*language.atoms)
+        symbols = sorted((s for s in used if s.name not in s.sort.elements), key=lambda s: s.name)
+        self.starts: dict[Symbol, int] = {}
+        self.width = 0
+        for symbol in symbols:
+            self.starts[symbol] = self.width
+            self.width += prod(shape(symbol, sizes))
         self.terms: dict[Term, int] = {}
-        relations: dict[Symbol, list[tuple[int, ...]]] = {}
-        equations: list[tuple[int, int, int]] = []
-        for number, atom in enumerate(language.atoms):
-            if not atom.free <= known:
-                continue
-            match atom:
-                case Equal(left, right):
-                    equations.append((number, self._term(left), self._term(right)))
-                case Apply(symbol, args):
-                    relations.setdefault(symbol, []).append((number, *(self._term(arg) for arg in args)))
-                case _:
-                    raise TypeError(f"not an atom: {atom}")
-        self.relations = [(symbol, numpy.array(rows, numpy.intp)) for symbol, rows in relations.items()]
-        self.equations = numpy.array(equations, numpy.intp).reshape(-1, 3)
-        self.start = numpy.zeros((len(self.terms), group.count), numpy.intp)
-        self.named: list[tuple[int, Var]] = []
-        self.values: list[tuple[int, Symbol]] = []
-        functions: dict[Symbol, list[tuple[int, ...]]] = {}
-        for term, index in self.terms.items():
-            match term:
-                case Var() if term in group.values:
-                    self.start[index] = group.values[term]
-                case Var():
-                    self.named.append((index, term))
-                case Apply(symbol, ()) if symbol.name in symbol.sort.elements:
-                    self.start[index] = symbol.sort.elements.index(symbol.name)
-                case Apply(symbol, ()):
-                    self.values.append((index, symbol))
-                case Apply(symbol, args):
-                    functions.setdefault(symbol, []).append((index, *(self.terms[arg] for arg in args)))
-        self.functions = [(symbol, numpy.array(rows, numpy.intp)) for symbol, rows in functions.items()]
+        self.code: list[int] = []
+        atoms: list[int] = []
+        for number in range(language.present, len(language.atoms)):
+            atom = language.atoms[number]
+            if isinstance(atom, Equal):
+                atoms += [number, -1, self._term(atom.left), self._term(atom.right)]
+            else:
+                assert isinstance(atom, Apply), atom
+                atoms += [number, *self._entry(atom)]
+        for number in range(language.present):
+            (variable,) = language.atoms[number].free
+            atoms += [number, -1, self._term(variable), self._term(variable)]
+        self.program = numpy.array([*self.code, *atoms], numpy.int32)
+
+    def _entry(self, term: Apply) -> list[int]:
+        sizes = shape(term.symbol, self.sizes)
+        strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
+        args = [(self._term(arg), stride) for arg, stride in zip(term.args, strides, strict=True)]
+        return [len(args), self.starts[term.symbol], *chain.from_iterable(args)]
 
     def _term(self, term: Term) -> int:
-        for child in term.children:
-            if not isinstance(child, Var) and child.children:
-                raise TypeError(f"functions within functions: {term}")
-            self._term(child)
-        return self.terms.setdefault(term, len(self.terms))
+        if term not in self.terms:
+            match term:
+                case Var():
+                    code = [-1, self.columns[term]]
+                case Apply(symbol, ()) if symbol.name in symbol.sort.elements:
+                    code = [-2, symbol.sort.elements.index(symbol.name)]
+                case Apply():
+                    code = self._entry(term)
+                case _:
+                    raise TypeError(f"{term} is not an element")
+            self.code += code
+            self.terms[term] = len(self.terms)
+        return self.terms[term]
 
     def rows(self, states: States, constants: Mapping[Var, int]) -> Array:
-        """A row for every assignment of the group."""
-        values = self.start.copy()
-        for index, variable in self.named:
-            values[index] = constants[variable]
-        for index, symbol in self.values:
-            values[index] = states.tables[symbol][0]
-        for symbol, rows in self.functions:
-            values[rows[:, 0]] = states.tables[symbol][0][tuple(values[rows[:, j]] for j in range(1, rows.shape[1]))]
-        false = numpy.zeros((self.group.count, 64 * self.language.words), bool)
-        for symbol, rows in self.relations:
-            holds = states.tables[symbol][0][tuple(values[rows[:, j]] for j in range(1, rows.shape[1]))]
-            holds = numpy.broadcast_to(holds, (len(rows), self.group.count)).T
-            false[:, 2 * rows[:, 0] + 1] = holds
-            false[:, 2 * rows[:, 0]] = ~holds
-        numbers = self.equations[:, 0]
-        same = (values[self.equations[:, 1]] == values[self.equations[:, 2]]).T
-        false[:, 2 * numbers + 1] = same
-        false[:, 2 * numbers] = ~same
-        return numpy.packbits(false, axis=1, bitorder="little").view(numpy.uint64)
+        """For every state, a row for every assignment."""
+        language = self.language
+        for constant in language.constants:
+            self.table[:, self.columns[constant]] = constants[constant]
+        count = states.count
+        if count == 1:
+            tables = [states.tables[symbol].ravel() for symbol in self.starts]
+            lines = numpy.concatenate(tables, dtype=numpy.uint8, casting="unsafe") if tables else numpy.zeros(0)
+        else:
+            lines = numpy.empty((count, self.width), numpy.uint8)
+            for symbol, start in self.starts.items():
+                table = states.tables[symbol].reshape(len(states.tables[symbol]), -1)
+                lines[:, start : start + table.shape[1]] = table
+        rows = numpy.empty((count * len(self.table), language.words), numpy.uint64)
+        library().rows_of(
+            count, self.width, lines.ctypes.data, *self.table.shape, self.table.ctypes.data, len(self.terms),
+            len(language.atoms), self.program.ctypes.data, language.words, rows.ctypes.data,
+        )  # fmt: skip
+        return rows
 
 
-def _choices(block: Block, size: int) -> list[tuple[tuple[Var, ...], list[tuple[int, ...]]]]:
-    """Variables of a block, each time with values for them.
+def _choices(block: Block, most: int, size: int) -> list[Choice]:
+    """At most so many variables of a block, each time with values for them.
 
     Of an ordered sort, first variables, with values that cannot be continued to one more.  Of others, as many as there
     are elements, in all ways: whatever renaming makes of a row is a row too.
     """
-    most = len(block.variables)
     if block.order is None:
         length = min(most, size)
         return [(used, list(permutations(range(size), length))) for used in combinations(block.variables, length)]

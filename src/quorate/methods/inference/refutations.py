@@ -12,73 +12,88 @@ from quorate.engines.smt.session import Answer, Goal, Group, solve
 from quorate.logic.structures import Structure
 from quorate.logic.terms import Apply, Symbol
 from quorate.methods.induction.obligations import step_of
-from quorate.methods.inference.badness import telling, violations, with_origins
+from quorate.methods.inference.badness import Origin, in_one_order, telling, unspoken, violations, with_origins
 from quorate.methods.inference.questions import Item
 from quorate.methods.inference.refuter import Refuter
 from quorate.methods.inference.shapes import Shape
-from quorate.methods.inference.task import MOST_ENTRIES, Found, Task, entries
+from quorate.methods.inference.task import Found, Task
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.models.semantics import state_of, successor
 from quorate.proof.certificates import Refutation, certify
 from quorate.proof.checker import sections
 
 
-def find_refutations(task: Task, shape: Shape, outcome: Found) -> str | None:
-    """Try to refute every violation in one language; says why it failed, or None if it did not."""
-    model = task.model
-    refuters = []
-    for number, plain in enumerate(violations(model), 1):
-        bad = with_origins(model, plain, task.origins)
-        constants = telling(bad, task.origins)
-        language = task.language(shape, constants)
-        if not language.atoms:
-            return "there is nothing to speak of"
-        sizes = task.sizes(shape, constants)
-        task.progress(f"{shape}: candidates for violation {number}")
-        refuters.append(
-            Refuter(
-                model, task.orders, sizes, bad, language, task.safe, task.lemmas,
-                [item.states for item in task.samples], task.until, task.seed, f"violation{number}.",
-            )
-        )  # fmt: skip
-    try:
-        while True:
-            refutations: list[Refutation] = []
-            items: dict[str, tuple[Refuter, Item]] = {}
-            for number, refuter in enumerate(refuters, 1):
-                task.progress(f"{shape}: excluding violation {number}")
-                found = refuter.prove()
-                if found is None:
-                    return f"all that holds of this form does not exclude violation {number}"
-                found = refuter.search.reduce(found, refuter.also)
-                refutation, names = refuter.certificate(found)
-                refutations.append(refutation)
-                items |= {name: (refuter, item) for name, item in names.items()}
-            task.progress(f"{shape}: proving {len(items)} clauses for all sizes")
-            failure = _prove_refutations(task, shape, refuters, refutations, items, outcome)
-            if failure is None:
-                return None
-            if failure != "again":
-                larger = [{sort: size + 1 for sort, size in refuter.sizes.items()} for refuter in refuters]
-                if any(entries(model, sizes) > 2 * MOST_ENTRIES for sizes in larger):
+class Refutations:
+    """The search in one language; when its time is over, one can go on."""
+
+    def __init__(self, task: Task, shape: Shape) -> None:
+        self.task, self.shape = task, shape
+        self.refuters: list[Refuter] = []
+        self.origins: Sequence[Origin] = []
+
+    def go_on(self, outcome: Found) -> str | None:
+        """Try to refute every violation; says why it failed, or None if it did not.  May raise `OutOfTime`."""
+        task, shape = self.task, self.shape
+        if not self.refuters or self.origins is not task.origins:
+            self._begin()
+        for refuter in self.refuters:
+            refuter.search.until = task.until
+            if not refuter.language.atoms:
+                return "there is nothing to speak of"
+        queries, counterexamples = self._count()
+        try:
+            while True:
+                refutations: list[Refutation] = []
+                items: dict[str, tuple[Refuter, Item]] = {}
+                for number, refuter in enumerate(self.refuters, 1):
+                    task.progress(f"{shape}: excluding violation {number}")
+                    found = refuter.prove()
+                    if found is None:
+                        return f"all that holds of this form does not exclude violation {number}"
+                    found = refuter.search.reduce(found, refuter.also)
+                    refutation, names = refuter.certificate(found)
+                    refutations.append(refutation)
+                    items |= {name: (refuter, item) for name, item in names.items()}
+                task.progress(f"{shape}: proving {len(items)} clauses for all sizes")
+                failure = _prove_refutations(task, self.refuters, refutations, items, outcome)
+                if self.origins is not task.origins:
+                    return self.go_on(outcome)
+                if failure != "again":
                     return failure
-                for refuter, sizes in zip(refuters, larger, strict=True):
-                    refuter.resize(sizes)
-    finally:
-        outcome.queries += sum(refuter.search.queries for refuter in refuters)
-        outcome.counterexamples += sum(refuter.search.counterexamples for refuter in refuters)
+        finally:
+            now = self._count()
+            outcome.queries += now[0] - queries
+            outcome.counterexamples += now[1] - counterexamples
+
+    def _begin(self) -> None:
+        task = self.task
+        self.origins, self.refuters = task.origins, []
+        for number, plain in enumerate(violations(task.protocol), 1):
+            bad = in_one_order(with_origins(task.protocol, plain, task.origins), task.orders)
+            constants = telling(bad, task.origins)
+            language = task.language(self.shape, constants, unspoken(task.model, task.origins))
+            sizes = task.sizes(self.shape, constants)
+            self.refuters.append(
+                Refuter(
+                    task.model, task.orders, sizes, bad, language, task.safe, task.lemmas, task.states, task.seed,
+                    f"violation{number}.",
+                )
+            )  # fmt: skip
+
+    def _count(self) -> tuple[int, int]:
+        searches = [refuter.search for refuter in self.refuters]
+        return sum(search.queries for search in searches), sum(search.counterexamples for search in searches)
 
 
 def _prove_refutations(
     task: Task,
-    shape: Shape,
     refuters: Sequence[Refuter],
     refutations: Sequence[Refutation],
     items: Mapping[str, tuple[Refuter, Item]],
     outcome: Found,
 ) -> str | None:
     """A proof for all sizes, by the obligations of the checker; `again` if something was learnt instead."""
-    model = task.model
+    model = task.protocol
     lemmas = tuple(Named(name, formula) for name, formula in task.lemmas.items())
     certificate = certify(model, model.safety, lemmas, {}, refutations)
     listed = [section for section in sections(model, certificate) if section.obligations]
@@ -123,18 +138,25 @@ def _prove_refutations(
     wrong = {item.formula for item in lemmas for name in failed if name.endswith(f" {item.name}")}
     if wrong:
         task.origins = [origin for origin in task.origins if origin.lemma not in wrong]
-        return find_refutations(task, shape, outcome)
+        return "again"
     learnt = False
+    asked_also: set[tuple[str, str]] = set()
     for name, answer in failed.items():
-        if answer.structure is None:
-            continue
-        transition = _transition(model, name)
-        before = state_of(model, answer.structure)
-        values = {constant: answer.structure.tables[constant] for constant in constants}
-        after = successor(model, before, step_of(transition, answer.structure)) if transition else None
-        assert not isinstance(after, str), after
         refuter, item = _about(name, refuters, items)
-        if refuter is not None:
+        if refuter is None:
+            continue
+        transition = _transition(task.model, name)
+        question = transition.name if transition else refuter.end if item is None else None
+        if question is not None and (refuter.name, question) in asked_also:
+            continue
+        if question is not None and refuter.ask_also(question, answer.structure):
+            asked_also.add((refuter.name, question))
+            learnt = True
+        elif answer.structure is not None:
+            before = state_of(task.model, answer.structure)
+            after = successor(task.model, before, step_of(transition, answer.structure)) if transition else None
+            assert not isinstance(after, str), after
+            values = {constant: answer.structure.tables[constant] for constant in constants}
             states = [Structure(s.sizes, {**s.tables, **values}) if s else None for s in (before, after)]
             assert states[0] is not None
             learnt |= refuter.learn(item, states[0], states[1])

@@ -19,16 +19,19 @@ import numpy
 from quorate.logic import sexpr
 from quorate.logic.structures import Structure, domain
 from quorate.logic.terms import Sort, Symbol, Term, Var
-from quorate.logic.transform import conjuncts, substitute
+from quorate.logic.transform import substitute
 from quorate.methods.inference.badness import Bad
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Layer, Search, enumerate_until
 from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Item, Question
 from quorate.methods.inference.states import Array, States, from_structure, in_order
+from quorate.methods.inference.task import AT_MOST, entries, grown
 from quorate.models.relational import RelationalModel
 from quorate.proof.certificates import Refutation, Step
 
+INITIAL, VIOLATION = "initial", "violation"
+"""Where a run begins and ends: what the proof excludes in the end is one of them."""
 MOST_ROWS = 200_000
 VALUATIONS = 48
 BACKWARD_RUNS, BACKWARD_STEPS = 40, 6
@@ -47,47 +50,47 @@ class Refuter:
         safe: Mapping[str, Term],
         lemmas: Mapping[str, Term],
         samples: Sequence[States],
-        until: float,
         seed: int,
         name: str,
     ) -> None:
-        self.name, self.end = name, "violation"
+        self.name, self.end = name, VIOLATION
         self.also: set[Item] = set()
         self.model, self.orders, self.bad, self.language = model, orders, bad, language
         self.safe, self.lemmas, self.samples = dict(safe), dict(lemmas), samples
         self.random = Random(seed)
-        self.always = conjuncts(bad.always)
-        self._ask_over(sizes)
-        self.search = Search(language, [self.last], until)
-        self._begin()
+        self.always, self.sizes = bad.always(model), sizes
+        self.first, self.last = (self._question(name, sizes) for name in (INITIAL, VIOLATION))
+        self.steps = [self._question(transition.name, sizes) for transition in model.transitions]
+        self.search = Search(language, [self.last])
 
-    def _ask_over(self, sizes: Mapping[Sort, int]) -> None:
-        """The questions: about the first state of a run, its last one, and each step."""
-        self.sizes = sizes
-        constants = self.bad.constants
-        initial = [*(item.formula for item in self.model.initial), *self.always]
-        self.first = Question(self.model, sizes, self.orders, None, initial, constants, self.lemmas)
-        final = [self.bad.formula, *self.always]
-        self.last = Question(self.model, sizes, self.orders, None, final, constants, self.lemmas)
-        before = self.safe | self.lemmas
-        after = {f"{name}'": formula for name, formula in self.lemmas.items()}
-        self.steps = [
-            Question(self.model, sizes, self.orders, transition, self.always, constants, before, after)
-            for transition in self.model.transitions
-        ]
+    def _question(self, name: str, sizes: Mapping[Sort, int]) -> Question:
+        """A question about the first state of a run, its last one, or a step."""
+        model, constants, required = self.model, self.bad.constants, list(self.always)
+        if name in (INITIAL, VIOLATION):
+            required += [item.formula for item in model.initial] if name == INITIAL else [self.bad.formula]
+            return Question(model, sizes, self.orders, None, required, constants, self.lemmas)
+        before, after = self.safe | self.lemmas, {f"{name}'": formula for name, formula in self.lemmas.items()}
+        return Question(model, sizes, self.orders, model.transition(name), required, constants, before, after)
 
     def _add(self, candidates: Candidates, backwards: bool) -> None:
-        self.search.layers.append(Layer(candidates, self.last if backwards else self.first, self.steps, backwards))
+        begin = self.last if backwards else self.first
+        self.search.layers.append(Layer(candidates, [begin, *self.steps], backwards))
 
-    def resize(self, sizes: Mapping[Sort, int]) -> None:
-        """Ask everything again over other sizes; the candidates stay."""
-        self._ask_over(sizes)
-        search, layers = self.search, self.search.layers
-        search.layers = []
-        for layer in layers:
-            self._add(layer.candidates, layer.backwards)
-        search.bad = [self.first if self.end == "initial" else self.last]
-        search.verified, search.facts = {}, {}
+    def ask_also(self, name: str, model: Structure | None) -> bool:
+        """Ask a question over larger sizes too, by one where a model has more; False if that is nothing new, or too much."""
+        end = name in (INITIAL, VIOLATION)
+        known = (self.search.bad if end else [q for q in self.steps if q.name == name])[-1].sizes
+        sizes = grown(known, model)
+        if sizes == known or entries(self.model, sizes) > AT_MOST:
+            return False
+        question = self._question(name, sizes)
+        if end:
+            self.search.bad.append(question)
+        else:
+            self.steps.append(question)
+            for layer in self.search.layers:
+                layer.questions.append(question)
+        return True
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -115,12 +118,7 @@ class Refuter:
                 rows = self.language.rows(part, valuation)
                 if where is not None:
                     fails = where.fails(rows)
-                    bad = numpy.zeros(part.count, bool)
-                    start = 0
-                    for group in self.language.groups(states.sizes):
-                        size = part.count * group.count
-                        bad |= fails[start : start + size].reshape(part.count, group.count).any(axis=1)
-                        start += size
+                    bad: Array = numpy.logical_or.reduce(fails.reshape(part.count, -1), axis=1)
                     if bad.all():
                         continue
                     rows = self.language.rows(part.where(~bad), valuation)
@@ -129,41 +127,33 @@ class Refuter:
     # -- the layers ---------------------------------------------------------------------------------------------
 
     def prove(self) -> frozenset[Item] | None:
-        """Clauses of the layers that exclude the violation; None if there are none."""
+        """Clauses of the layers that exclude the violation; None if there are none.  After `OutOfTime`, one can go on."""
         search = self.search
-        if len(search.layers) != 1:
-            return search.prove(self.also)
-        return search.prove(self.also) or self._backwards()
-
-    def _begin(self) -> None:
-        """The first layer: what holds in all reachable states."""
-        first = Candidates(self.language)
-        self._keep(first, None)
-        enumerate_until(first, self.search.until)
-        self._add(first, False)
-
-    def _backwards(self) -> frozenset[Item] | None:
-        """The second layer and, if need be, the third."""
-        search = self.search
-        backward = Candidates(self.language)
-        self._backward_rows(backward)
-        enumerate_until(backward, search.until)
-        self._add(backward, True)
-        search.bad, self.end = [self.first], "initial"
-        found = search.prove(self.also)
-        if found is not None:
-            return found
-        search.bad, self.end = [self.last], "violation"
-        third = Candidates(self.language)
-        self._keep(third, backward)
-        if search.consistent(self.first):
-            third.keep(self.language.rows(*self.first.read(False)))
-        enumerate_until(third, search.until)
-        self._add(third, False)
-        return search.prove(self.also)
+        if not search.layers:
+            reachable = Candidates(self.language)
+            self._keep(reachable, None)
+            enumerate_until(reachable, search.until)
+            self._add(reachable, False)
+        while (found := search.prove(self.also)) is None and len(search.layers) < 3:
+            if len(search.layers) == 1:
+                backward = Candidates(self.language)
+                self._backward_rows(backward)
+                enumerate_until(backward, search.until)
+                self._add(backward, True)
+                search.bad, self.end = [self.first], INITIAL
+            else:
+                given = Candidates(self.language)
+                self._keep(given, search.layers[1].candidates)
+                if search.consistent(self.first):
+                    given.keep(self.language.rows(*self.first.read(False)))
+                enumerate_until(given, search.until)
+                self._add(given, False)
+                search.bad, self.end = [self.last], VIOLATION
+        return found
 
     def _backward_rows(self, candidates: Candidates) -> None:
         """States of random runs that end in the violation, from their end backwards."""
+        steps = [step for step in self.steps if step.sizes == self.last.sizes]
         for _ in range(BACKWARD_RUNS):
             self.last.shuffle(self.random)
             if not self.search.consistent(self.last):
@@ -171,7 +161,7 @@ class Refuter:
             state, constants = self.last.read(False)
             candidates.keep(self.language.rows(state, constants))
             for _ in range(BACKWARD_STEPS):
-                step = self.random.choice(self.steps)
+                step = self.random.choice(steps)
                 step.shuffle(self.random)
                 if self.search.consistent(step, step.fixed(state, constants)):
                     state, constants = step.read(False)
@@ -205,11 +195,13 @@ class Refuter:
         if item is None:
             return {names[used] for used in search.excluded[0]} | search.excluded[1]
         layer = search.layers[item[0]]
-        place = next((i for i, q in enumerate(layer.questions) if obligation.startswith(f"{q.name} ") and q.name), 0)
-        hint = set(search.facts[item, place])
-        for used in search.verified[item, place]:
-            sides = ("", "'") if used[0] < item[0] else ("'",) if layer.backwards else ("",)
-            hint |= {names[used] + side for side in sides}
+        places = [i for i, q in enumerate(layer.questions) if q.name and obligation.startswith(f"{q.name} ")]
+        hint: set[str] = set()
+        for place in places or [0]:
+            hint |= search.facts[item, place]
+            for used in search.verified[item, place]:
+                sides = ("", "'") if used[0] < item[0] else ("'",) if layer.backwards else ("",)
+                hint |= {names[used] + side for side in sides}
         return hint
 
     def learn(self, item: Item | None, before: Structure, after: Structure | None) -> bool:

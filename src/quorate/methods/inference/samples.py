@@ -23,7 +23,7 @@ from quorate.logic.terms import Sort, Symbol
 from quorate.methods.inference.states import States, from_instance, in_order
 from quorate.models.relational import RelationalModel
 
-MOST_STATES = 20_000
+MOST_STATES = 4_000
 SECONDS, SLICE = 2.0, 0.02
 WALKS, STEPS = 200, 40
 LARGEST, ALWAYS, HEAVY, FEW_STATES = 5, 2, 150, 2_000

@@ -8,20 +8,21 @@ from math import comb, prod
 
 from quorate.logic.terms import Quantified, Sort
 from quorate.logic.transform import conjuncts, subterms
-from quorate.methods.inference.clauses import LONGEST
+from quorate.methods.inference.library import LONGEST
 from quorate.models.relational import RelationalModel
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How large the formulas of a language may be: variables per sort, and literals."""
+    """How large the formulas of a language may be: literals, variables per sort, and variables in all."""
 
     variables: Mapping[Sort, int]
     literals: int
+    total: int
 
     def __str__(self) -> str:
         counts = ", ".join(f"{n} of {sort}" for sort, n in self.variables.items())
-        return f"clauses of {self.literals} literals, variables: {counts}"
+        return f"clauses of {self.literals} literals, {self.total} variables: {counts}"
 
 
 def shapes(model: RelationalModel) -> Iterator[Shape]:
@@ -39,7 +40,8 @@ def shapes(model: RelationalModel) -> Iterator[Shape]:
                 counts.append(sum(variable.sort is sort for variable in term.variables))
         return max([1, *counts])
 
-    yield from growing(model, Shape({sort: at_once(sort) for sort in sorts}, 3))
+    variables = {sort: at_once(sort) for sort in sorts}
+    yield from growing(model, Shape(variables, 3, sum(variables.values())))
 
 
 def growing(model: RelationalModel, first: Shape) -> Iterator[Shape]:
@@ -47,18 +49,20 @@ def growing(model: RelationalModel, first: Shape) -> Iterator[Shape]:
 
     def rank(shape: Shape) -> tuple[int, int]:
         atoms = sum(prod(1 + shape.variables.get(s, 1) for s in symbol.arguments) for symbol in model.symbols)
-        return shape.literals + sum(shape.variables.values()), comb(2 * atoms, shape.literals)
+        return shape.literals + shape.total + sum(shape.variables.values()), comb(2 * atoms, shape.literals)
 
     queue = [first]
-    seen: set[tuple[tuple[int, ...], int]] = set()
+    seen: set[tuple[tuple[int, ...], int, int]] = set()
     while queue:
         shape = min(queue, key=rank)
         queue.remove(shape)
         yield shape
-        following = [Shape(shape.variables, shape.literals + 1)] if shape.literals < LONGEST else []
-        following += [Shape({**shape.variables, s: n + 1}, shape.literals) for s, n in shape.variables.items()]
+        variables, literals, total = shape.variables, shape.literals, shape.total
+        following = [Shape(variables, literals + 1, total)] if literals < LONGEST else []
+        following += [Shape(variables, literals, total + 1)] if total < sum(variables.values()) else []
+        following += [Shape({**variables, s: n + 1}, literals, max(total, n + 1)) for s, n in variables.items()]
         for item in following:
-            key = tuple(item.variables.values()), item.literals
+            key = tuple(item.variables.values()), item.literals, item.total
             if key not in seen:
                 seen.add(key)
                 queue.append(item)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from random import Random
 from typing import Any
@@ -49,47 +48,54 @@ class States:
     tables: Mapping[Symbol, Array]
 
     def evaluate(self, term: Term, env: Mapping[Var, Any]) -> Array:
-        """The values of a term: an array that broadcasts to (states, assignments).
+        """The values of a term: an array that broadcasts to (states, assignments), or to what the values in `env` do.
 
-        `env` gives each free variable an element, or an array of elements, one per assignment.
+        `env` gives each free variable an element, or an array of elements, one per assignment; or an array of more axes, the
+        first of which runs along the states.
         """
+        arrays = {variable: numpy.asarray(value, numpy.intp) for variable, value in env.items()}
+        arrays = {v: a if a.ndim > 1 else a.reshape(1, -1) for v, a in arrays.items()}
+        return self._evaluate(term, arrays, max([2, *(a.ndim for a in arrays.values())]))
+
+    def _evaluate(self, term: Term, env: Mapping[Var, Array], axes: int) -> Array:
         match term:
             case Var():
-                return numpy.asarray(env[term]).reshape(1, -1)
+                return env[term]
             case Apply(symbol, args):
-                return self._lookup(symbol, [self.evaluate(arg, env) for arg in args])
+                return self._lookup(symbol, [self._evaluate(arg, env, axes) for arg in args], axes)
             case Not(arg):
-                return numpy.logical_not(self.evaluate(arg, env))
+                return numpy.logical_not(self._evaluate(arg, env, axes))
             case And(args) | Or(args):
                 combine = numpy.logical_and if isinstance(term, And) else numpy.logical_or
-                result = numpy.full((1, 1), isinstance(term, And))
+                result = numpy.full((1,) * axes, isinstance(term, And))
                 for arg in args:
-                    result = combine(result, self.evaluate(arg, env))
+                    result = combine(result, self._evaluate(arg, env, axes))
                 return result
             case Implies(left, right):
-                return numpy.logical_or(numpy.logical_not(self.evaluate(left, env)), self.evaluate(right, env))
-            case Iff(left, right) | Equal(left, right):
-                return numpy.equal(self.evaluate(left, env), self.evaluate(right, env))
-            case If(condition, then, otherwise):
-                return numpy.where(
-                    self.evaluate(condition, env), self.evaluate(then, env), self.evaluate(otherwise, env)
+                return numpy.logical_or(
+                    numpy.logical_not(self._evaluate(left, env, axes)), self._evaluate(right, env, axes)
                 )
+            case Iff(left, right) | Equal(left, right):
+                return numpy.equal(self._evaluate(left, env, axes), self._evaluate(right, env, axes))
+            case If(condition, then, otherwise):
+                return numpy.where(*(self._evaluate(part, env, axes) for part in (condition, then, otherwise)))
             case Quantified(variables, body):
-                combine = numpy.logical_and if isinstance(term, Forall) else numpy.logical_or
-                result = numpy.full((1, 1), isinstance(term, Forall))
-                for values in product(*(domain(variable.sort, self.sizes) for variable in variables)):
-                    result = combine(result, self.evaluate(body, {**env, **dict(zip(variables, values, strict=True))}))
-                return result
+                more = axes + len(variables)
+                inner = {v: a.reshape(*a.shape, *[1] * len(variables)) for v, a in env.items() if v in body.free}
+                inner |= grid(variables, self.sizes, axes, more)
+                join = numpy.logical_and if isinstance(term, Forall) else numpy.logical_or
+                joined: Array = join.reduce(self._evaluate(body, inner, more), axis=tuple(range(axes, more)))
+                return joined
         raise EvaluationError(f"{type(term).__name__} terms have no value in a finite state")
 
-    def _lookup(self, symbol: Symbol, args: Sequence[Array]) -> Array:
+    def _lookup(self, symbol: Symbol, args: Sequence[Array], axes: int) -> Array:
         if not args and symbol.name in symbol.sort.elements:
-            return numpy.full((1, 1), symbol.sort.elements.index(symbol.name))
+            return numpy.full((1,) * axes, symbol.sort.elements.index(symbol.name))
         table = self.tables[symbol]
         if not args:
-            return table.reshape(-1, 1)
-        rows = numpy.arange(len(table)).reshape(-1, 1)
-        found: Array = table[(rows, *(arg.astype(numpy.intp) for arg in args))]
+            return table.reshape(-1, *[1] * (axes - 1))
+        rows = numpy.arange(len(table)).reshape(-1, *[1] * (axes - 1))
+        found: Array = table[(rows, *(arg.astype(numpy.intp, copy=False) for arg in args))]
         return found
 
     def part(self, start: int, end: int) -> States:
@@ -107,6 +113,15 @@ class States:
         if count >= self.count:
             return self
         return self.where(numpy.array(random.sample(range(self.count), count)))
+
+
+def grid(variables: Sequence[Var], sizes: Mapping[Sort, int], first: int, axes: int) -> dict[Var, Array]:
+    """All values of variables, each along an axis of its own, from axis `first` on, of arrays with so many axes."""
+    values = {}
+    for axis, variable in enumerate(variables, first):
+        size = len(domain(variable.sort, sizes))
+        values[variable] = numpy.arange(size).reshape(*[1] * axis, size, *[1] * (axes - axis - 1))
+    return values
 
 
 def shape(symbol: Symbol, sizes: Mapping[Sort, int]) -> tuple[int, ...]:

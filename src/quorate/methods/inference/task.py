@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from quorate.engines.smt.session import Limits
-from quorate.logic.terms import BOOL, Exists, Sort, Term, Var
+from quorate.logic.structures import Structure
+from quorate.logic.terms import BOOL, Exists, Sort, Symbol, Term, Var
 from quorate.logic.transform import nnf, subterms
 from quorate.methods.inference.badness import origins
 from quorate.methods.inference.clauses import Candidates
@@ -16,14 +17,20 @@ from quorate.methods.inference.language import Block, Language, standard_atoms, 
 from quorate.methods.inference.questions import Question
 from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.shapes import Shape, shapes
+from quorate.methods.inference.walks import walks
 from quorate.models.relational import Named, RelationalModel
+from quorate.models.slicing import slice_for_safety
 from quorate.proof.certificates import Certificate
 
 Progress = Callable[[str], None]
 
-MOST_ENTRIES = 1500
-"""Questions are asked about states with at most that many entries."""
+LARGEST = 4
+"""Questions are asked about sorts of at most that size at first, ordered ones being one larger."""
+MOST_ENTRIES, AT_MOST = 1500, 4000
+"""Questions are asked about states with at most that many entries, at first and later."""
 MOST_ROWS = 400_000
+WALKED, STEPS = ((3, 3), (4, 7)), 40
+"""The sizes, of ordered sorts the second ones, over which random runs are taken, and how many steps these have."""
 
 
 @dataclass
@@ -43,13 +50,22 @@ class Task:
     """One protocol, with what all attempts share."""
 
     def __init__(self, model: RelationalModel, limits: Limits, seed: int, until: float, progress: Progress) -> None:
-        self.model, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
+        self.protocol, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
+        self.model = model = slice_for_safety(model)
+        """The part of the protocol that is looked at."""
         self.orders = total_orders(model)
         progress("collecting samples")
         self.samples: list[Sample] = list(samples(model, self.orders, seed))
         exist = [t for axiom in model.axioms for t in subterms(nnf(axiom.formula)) if isinstance(t, Exists)]
         self.found = {variable.sort for term in exist for variable in term.variables}
         """The sorts in which axioms say that there is an element."""
+        self.states = [item.states for item in self.samples]
+        sorts = [sort for sort in model.sorts if sort.uninterpreted]
+        for size, ordered in WALKED:
+            sizes = {sort: ordered if sort in self.orders else size for sort in sorts}
+            walked = walks(model, sizes, self.orders, STEPS, seed)
+            if walked is not None:
+                self.states.append(walked)
         shape = next(shapes(model))
         self.safe = {item.name: item.formula for item in model.safety}
         self.origins = origins(model, self.sizes(shape), self.orders, list(self.safe.values()))
@@ -58,17 +74,18 @@ class Task:
     def lemmas(self) -> dict[str, Term]:
         return {f"inferred{i}": origin.lemma for i, origin in enumerate(self.origins, 1)}
 
-    def language(self, shape: Shape, constants: Sequence[Var] = ()) -> Language:
+    def language(self, shape: Shape, constants: Sequence[Var] = (), unspoken: Collection[Symbol] = ()) -> Language:
+        """The language of a shape over constants; some symbols can be left out."""
         blocks = []
         for sort, count in shape.variables.items():
             names = [Var(f"{sort.name.upper()}{i + 1}", sort) for i in range(count)]
             blocks.append(Block(sort, tuple(names), self.orders.get(sort)))
-        return Language(blocks, constants, standard_atoms(self.model, blocks, constants), shape.literals)
+        model = replace(self.model, symbols=tuple(s for s in self.model.symbols if s not in unspoken))
+        return Language(blocks, constants, standard_atoms(model, blocks, constants), shape.literals, shape.total)
 
     def candidates(self, language: Language) -> Candidates:
         found = Candidates(language)
-        for item in self.samples:
-            states = item.states
+        for states in self.states:
             each = sum(group.count for group in language.groups(states.sizes))
             count = min(states.count, max(1, MOST_ROWS // max(1, each)))
             for start in range(0, count, 2000):
@@ -82,7 +99,8 @@ class Task:
         for sort, count in shape.variables.items():
             count += sum(constant.sort is sort for constant in constants)
             steps = [sum(p.sort is sort for p in t.parameters) for t in self.model.transitions]
-            wanted[sort] = max(2, min(4, count + max([0, *steps]) + (sort in self.found)))
+            most = LARGEST + (sort in self.orders)
+            wanted[sort] = max(2, min(most, count + max([0, *steps]) + (sort in self.found)))
         while entries(self.model, wanted) > MOST_ENTRIES:
             largest = max(wanted, key=lambda sort: (wanted[sort], -shape.variables[sort]))
             if wanted[largest] <= 2:
@@ -93,6 +111,11 @@ class Task:
             if min(sizes.values(), default=1) > 0 and Question(self.model, sizes, self.orders).solve(1):
                 return sizes
         return wanted
+
+
+def grown(sizes: Mapping[Sort, int], model: Structure | None) -> dict[Sort, int]:
+    """Sizes larger by one, at least where a model that is a counterexample has more elements."""
+    return {sort: size + (model is None or model.sizes[sort] > size) for sort, size in sizes.items()}
 
 
 def entries(model: RelationalModel, sizes: Mapping[Sort, int]) -> int:

@@ -1,0 +1,130 @@
+"""Random runs of an instance, many at a time: samples of sizes for which no program would be worth compiling.
+
+All runs take a step at once: the guard of a transition is evaluated for every state and every value of its parameters in
+one go (`states`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from random import Random
+
+import numpy
+
+from quorate.logic.structures import domain
+from quorate.logic.terms import BOOL, Quantified, Sort, Symbol, Term
+from quorate.methods.inference.questions import Question
+from quorate.methods.inference.states import Array, States, grid, shape, with_derived
+from quorate.models.relational import RelationalModel, Transition
+
+WORLDS, RUNS = 16, 12
+"""How many initial states there are, with their own orders, quorums and so on, and how many runs start from each."""
+MOST_CASES = 400_000
+"""How often a guard may be evaluated at once."""
+
+
+def walks(
+    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], steps: int, seed: int
+) -> States | None:
+    """The states of random runs; None if there is no initial state of these sizes."""
+    start = _initial_states(model, sizes, orders, Random(seed))
+    if start is None:
+        return None
+    generator = numpy.random.default_rng(seed)
+    states = start.where(numpy.repeat(numpy.arange(start.count), RUNS))
+    seen = [states]
+    for _ in range(steps):
+        states = _step(model, states, generator)
+        seen.append(states)
+    return _joined(model, seen)
+
+
+def _initial_states(
+    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], random: Random
+) -> States | None:
+    question = Question(model, sizes, orders, None, [item.formula for item in model.initial])
+    found = []
+    for _ in range(WORLDS):
+        question.shuffle(random)
+        if not question.solve(1):
+            return None
+        found.append(question.read(False)[0])
+    tables = {symbol: numpy.concatenate([state.tables[symbol] for state in found]) for symbol in found[0].tables}
+    return States(sizes, len(found), tables)
+
+
+def _step(model: RelationalModel, states: States, generator: numpy.random.Generator) -> States:
+    """Every run takes a step that it can take, if there is one: first a transition is chosen, then its parameters."""
+    count = states.count
+    choices = [_choices(transition, states, generator) for transition in model.transitions]
+    enabled = [_enabled(t, part, generator) for t, part in zip(model.transitions, choices, strict=True)]
+    odds = numpy.array([number >= 0 for number in enabled]) * generator.random((len(enabled), count))
+    chosen = odds.argmax(axis=0)
+    tables = {symbol: table.copy() if symbol.mutable else table for symbol, table in states.tables.items()}
+    for number, transition in enumerate(model.transitions):
+        mine = numpy.flatnonzero((chosen == number) & (enabled[number] >= 0))
+        if not len(mine):
+            continue
+        before = choices[number].where(mine)
+        sizes = [len(domain(p.sort, states.sizes)) for p in transition.parameters]
+        values = numpy.unravel_index(enabled[number][mine], sizes) if sizes else ()
+        for update in transition.updates:
+            axes = max(2, 1 + len(update.variables))
+            env = {
+                p: value.reshape(-1, *[1] * (axes - 1)) for p, value in zip(transition.parameters, values, strict=True)
+            }
+            env |= grid(update.variables, states.sizes, 1, axes)
+            after = before.evaluate(update.value, env)
+            table = tables[update.symbol]
+            wanted = len(mine), *table.shape[1:]
+            table[mine] = numpy.broadcast_to(after.reshape(after.shape[: len(wanted)]), wanted)
+    return with_derived(model, States(states.sizes, count, tables))
+
+
+def _choices(transition: Transition, states: States, generator: numpy.random.Generator) -> States:
+    """The states with random values for what the step leaves open."""
+    tables = dict(states.tables)
+    for symbol in transition.choices:
+        sizes = (states.count, *shape(symbol, states.sizes))
+        if symbol.sort is BOOL:
+            tables[symbol] = generator.random(sizes) < 0.5
+        else:
+            most = states.sizes.get(symbol.sort, len(symbol.sort.elements))
+            tables[symbol] = generator.integers(0, most, sizes)
+    return States(states.sizes, states.count, tables)
+
+
+def _enabled(transition: Transition, states: States, generator: numpy.random.Generator) -> Array:
+    """For every state the number of some values of the parameters for which the guard holds; -1 if none were found.
+
+    Where there are too many values, some are tried at random.
+    """
+    sizes = [len(domain(p.sort, states.sizes)) for p in transition.parameters]
+    most = MOST_CASES // (states.count * _bound(transition.guard, states.sizes))
+    numbers = numpy.arange(prod(sizes))
+    if len(numbers) <= most:
+        axes = max(2, 1 + len(sizes))
+        holds = states.evaluate(transition.guard, grid(transition.parameters, states.sizes, 1, axes))
+        holds = numpy.broadcast_to(holds, (states.count, *(sizes or [1])))
+    else:
+        numbers = generator.integers(0, prod(sizes), max(1, most))
+        env = dict(zip(transition.parameters, numpy.unravel_index(numbers, sizes), strict=True))
+        holds = numpy.broadcast_to(states.evaluate(transition.guard, env), (states.count, len(numbers)))
+    holds = holds.reshape(states.count, -1)
+    best = (holds * generator.random(holds.shape, numpy.float32)).argmax(axis=1)
+    return numpy.where(holds[numpy.arange(states.count), best], numbers[best], -1)
+
+
+def _bound(term: Term, sizes: Mapping[Sort, int]) -> int:
+    """How many cases the nested quantifiers of a formula have together."""
+    mine = prod(len(domain(v.sort, sizes)) for v in term.variables) if isinstance(term, Quantified) else 1
+    return mine * max([1, *(_bound(child, sizes) for child in term.children)])
+
+
+def _joined(model: RelationalModel, parts: list[States]) -> States:
+    tables = {s: numpy.concatenate([part.tables[s] for part in parts]) for s in parts[0].tables}
+    columns = [tables[symbol].reshape(len(tables[symbol]), -1) for symbol in model.symbols]
+    rows = numpy.concatenate([column.astype(numpy.uint8) for column in columns], axis=1)
+    _, first = numpy.unique(rows, axis=0, return_index=True)
+    return States(parts[0].sizes, len(first), {s: table[first] for s, table in tables.items()})
