@@ -29,6 +29,7 @@ typedef struct {
   u64 count, capacity;
   u64 *slots, size, used;          /* a hash table of numbers in the list, plus one */
   u64 *rows, row_count, row_capacity;
+  int next;                        /* where to go on listing clauses: those before begin with lesser literals */
   u64 *row_slots, row_size;
 } space;
 
@@ -282,7 +283,7 @@ typedef struct { space *s; u64 *columns, width; u64 *stack; clause c; u64 looks;
 
 static double now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -325,10 +326,36 @@ static int minimal(const walk *w, const clause *c) {
   return 1;
 }
 
+/* Whether exchanging its variables makes of these literals some that come earlier: then no clause that begins with them is
+   the least of its class. */
+static int comes_later(const space *s, const clause *c, int n) {
+  const u32 used = variables(s, c);
+  for (int m = lower_bound(s->domains, s->maps, used); m < s->maps && s->domains[m] == used; m++) {
+    const int16_t *image = s->images + (u64)m * (u64)s->literals;
+    int16_t other[LONGEST];
+    u32 there = 0;
+    int whole = 1;
+    for (int i = 0; i < n && whole; i++) {
+      other[i] = image[c->literals[i]];
+      whole = other[i] >= 0;
+      if (whole) there |= s->masks[other[i]];
+    }
+    if (!whole || there != used) continue;
+    sort(other, n);
+    for (int i = 0; i < n; i++)
+      if (other[i] != c->literals[i]) {
+        if (other[i] < c->literals[i]) return 1;
+        break;
+      }
+  }
+  return 0;
+}
+
 static void descend(walk *w, int depth, int from) {
   const u64 *above = w->stack + (u64)depth * w->width;
   if (!(++w->looks & 1023) && now() > w->until) w->late = 1;
   for (int l = from; l < w->s->literals && !w->late; l++) {
+    if (!depth) w->s->next = l;
     if (l < 2 * w->s->present && !(l & 1)) continue;
     if (depth && w->c.literals[depth - 1] == (l ^ 1)) continue;
     const u64 *column = w->columns + (u64)l * w->width;
@@ -343,7 +370,7 @@ static void descend(walk *w, int depth, int from) {
         canonical(w->s, &c);
         add(w->s, &c);
       }
-    } else if (depth + 1 < w->s->most) {
+    } else if (depth + 1 < w->s->most && !comes_later(w->s, &w->c, depth + 1)) {
       u64 *next = w->stack + (u64)(depth + 1) * w->width;
       for (u64 j = 0; j < w->width; j++) next[j] = above[j] & column[j];
       descend(w, depth + 1, l + 1);
@@ -409,6 +436,7 @@ static void weaken(space *s, u64 number, const u64 *row) {
   u32 ordered = 0;
   for (int p = 0; p < s->present; p++) ordered |= s->masks[2 * p];
   s->alive[number] = 0;
+  if (n == s->most && old.literals[0] >= 2 * s->present) return;
   for (int m = lower_bound(s->place_domains, s->placements, used); m < s->placements && s->place_domains[m] == used; m++) {
     const int16_t *place = s->places + (u64)m * (u64)s->literals;
     clause moved = old;
@@ -448,7 +476,7 @@ static u64 *columns_of(const space *s, u64 count, u64 width) {
 }
 
 /* All minimal clauses for some of the rows are listed; then they are weakened until they hold in all.  Returns whether
-   there was time enough: what is found is incomplete otherwise. */
+   there was time enough: what is found is incomplete otherwise, and one can go on if there are no new rows. */
 int space_enumerate(space *s, double seconds) {
   walk w;
   w.s = s;
@@ -461,7 +489,8 @@ int space_enumerate(space *s, double seconds) {
   w.stack = calloc(((u64)s->most + 1) * w.width + 1, 8);
   for (u64 r = 0; r < some; r++) w.stack[r / 64] |= 1ull << r % 64;
   memset(&w.c, 255, sizeof w.c);
-  if (some) descend(&w, 0, 0);
+  if (some && s->next < s->literals) descend(&w, 0, s->next);
+  if (!w.late) s->next = s->literals;
   free(w.columns);
   free(w.stack);
   w.width = (s->row_count + 63) / 64;

@@ -43,7 +43,7 @@ class Candidates:
         return int(self.library.space_keep(self.handle, rows.ctypes.data, len(rows)))
 
     def enumerate(self, seconds: float = float("inf")) -> bool:
-        """Find all minimal clauses that hold in the rows kept; False if that takes longer."""
+        """Find all minimal clauses that hold in the rows kept; False if that takes longer, and then one can go on."""
         return bool(self.library.space_enumerate(self.handle, seconds))
 
     def add(self, rows: Array) -> int:

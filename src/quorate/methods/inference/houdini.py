@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.language import Language
@@ -28,9 +29,20 @@ class OutOfTime(Exception):
     """The time for the search is over."""
 
 
-def enumerate_until(candidates: Candidates, until: float) -> None:
+@dataclass(frozen=True)
+class Deadline:
+    """When to stop: by the clock, and by the processor time of this process, which other work on the machine does not use."""
+
+    clock: float = inf
+    processor: float = inf
+
+    def left(self) -> float:
+        return min(self.clock - time.monotonic(), self.processor - time.process_time())
+
+
+def enumerate_until(candidates: Candidates, until: Deadline) -> None:
     """Find all minimal clauses; raises `OutOfTime`."""
-    if not candidates.enumerate(max(0.0, until - time.monotonic())):
+    if not candidates.enumerate(max(0.0, until.left())):
         raise OutOfTime
 
 
@@ -54,7 +66,7 @@ class Search:
 
     language: Language
     bad: list[Question]
-    until: float = float("inf")
+    until: Deadline = Deadline()
     layers: list[Layer] = field(default_factory=list)
     queries: int = 0
     counterexamples: int = 0
@@ -207,7 +219,7 @@ class Search:
 
     def _ask(self, question: Question, goal: int, top: int, fixed: Sequence[int] = ()) -> bool:
         """Ask with the hypotheses that a layer may use: see `_suppose`."""
-        if time.monotonic() > self.until:
+        if self.until.left() < 0:
             raise OutOfTime
         refuted = sum(layer.candidates.refuted for layer in self.layers)
         if question.refuted != refuted:

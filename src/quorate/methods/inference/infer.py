@@ -6,6 +6,7 @@ and refutations of what a violation would look like (`refutations`).
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from quorate.engines.explicit.instance import Instance
 from quorate.engines.smt.session import Limits
 from quorate.methods.explicit import check
 from quorate.methods.inference.badness import violations, with_origins
-from quorate.methods.inference.houdini import OutOfTime
+from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants
 from quorate.methods.inference.refutations import Refutations
 from quorate.methods.inference.shapes import Shape, growing, shapes
@@ -24,8 +25,8 @@ from quorate.models.relational import RelationalModel
 from quorate.proof.verdicts import Result
 
 METHOD = "inference"
-FIRST_SECONDS = 2.0
-"""How long an attempt may take at first."""
+FIRST_SECONDS = 4.0
+"""How long an attempt may take at first, in processor time."""
 AN_ATTEMPT, A_SECOND = 200, 500
 """What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
 
@@ -49,6 +50,11 @@ class Inference(Found):
     interrupted: bool = False
 
 
+def _processor_time() -> float:
+    """Seconds that this process and the solvers it has waited for have used."""
+    return sum(os.times()[:4])
+
+
 class _Attempt(Protocol):
     """A search in one language that can be interrupted."""
 
@@ -65,34 +71,34 @@ class _Running:
 class _Strategy:
     """One kind of proof, tried in larger and larger languages.
 
-    Of those not done, each gets half as much time as the one before it.
+    Of those not done, each gets a quarter of the time of the one before it.
     """
 
     def __init__(
-        self, name: str, attempt: Callable[[Task, Shape], _Attempt], languages: Iterator[Shape], weight: int
+        self, name: str, attempt: Callable[[Task, Shape], _Attempt], languages: Iterator[Shape], weight: int = 1
     ) -> None:
         self.name, self.attempt, self.languages, self.weight = name, attempt, languages, weight
         self.running: list[_Running] = []
-        self.cost = 0
+        self.cost = (weight - 1) * A_SECOND
 
     def go_on(self, task: Task, outcome: Inference, until: float) -> None:
         """Work on an attempt for a while."""
-        began, queries = time.monotonic(), outcome.queries
-        due = [running.seconds * 2**place for place, running in enumerate(self.running)]
-        if not due or min(due) > FIRST_SECONDS * 2 ** len(due):
+        began, queries = _processor_time(), outcome.queries
+        due = [running.seconds * 4**place for place, running in enumerate(self.running)]
+        if not due or min(due) > FIRST_SECONDS * 4 ** len(due):
             shape = next(self.languages)
             self.running.append(_Running(self.attempt(task, shape), shape))
             now = self.running[-1]
         else:
             now = self.running[due.index(min(due))]
-        task.until = min(until, began + max(FIRST_SECONDS, now.seconds))
+        task.until = Deadline(until, time.process_time() + max(FIRST_SECONDS, now.seconds))
         try:
             failure = now.attempt.go_on(outcome)
         except OutOfTime:
             failure = None
         else:
             self.running.remove(now)
-        seconds = time.monotonic() - began
+        seconds = _processor_time() - began
         now.seconds += seconds
         if failure is not None:
             outcome.attempts.append(f"{self.name}, {now.shape}: {failure}")
@@ -111,7 +117,7 @@ def _strategies(task: Task) -> list[_Strategy]:
     named = any(with_origins(model, bad, task.origins).constants != bad.constants for bad in violations(model))
     return [
         _Strategy("invariants", Invariants, shapes(model), 4 if named else 1),
-        _Strategy("refutations", Refutations, growing(model, first), 1),
+        _Strategy("refutations", Refutations, growing(model, first)),
     ]
 
 
@@ -121,7 +127,7 @@ def infer(
     """Look for an inductive invariant that proves the safety properties, or for a violation."""
     started = time.monotonic()
     outcome = Inference(model)
-    task = Task(model, limits, options.seed, started + options.seconds, progress)
+    task = Task(model, limits, options.seed, Deadline(started + options.seconds), progress)
     outcome.samples = sum(item.states.count for item in task.samples)
     for item in task.samples:
         if item.violated:

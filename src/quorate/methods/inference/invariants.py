@@ -12,7 +12,8 @@ from quorate.logic.terms import Sort, conj, neg
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import Obligation, is_trivial, step_of
 from quorate.methods.inference.badness import Origin
-from quorate.methods.inference.houdini import Layer, Search
+from quorate.methods.inference.clauses import Candidates
+from quorate.methods.inference.houdini import Layer, Search, enumerate_until
 from quorate.methods.inference.questions import Item, Question
 from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.states import Array, from_structure, in_order
@@ -29,6 +30,8 @@ class Invariants:
         self.task, self.shape = task, shape
         self.language = task.language(shape)
         self.search: Search | None = None
+        self.waiting: Candidates | None = None
+        """What is being enumerated."""
         self.origins: Sequence[Origin] = []
 
     def go_on(self, outcome: Found) -> str | None:
@@ -38,7 +41,10 @@ class Invariants:
             return "there is nothing to speak of"
         if self.search is None or self.origins is not task.origins:
             task.progress(f"{shape}: candidates")
-            self.search = self._begin()
+            if self.waiting is None:
+                self.waiting = task.candidates(self.language)
+            enumerate_until(self.waiting, task.until)
+            self.search, self.waiting = self._begin(self.waiting), None
         search = self.search
         search.until = task.until
         self.candidates = search.layers[0].candidates
@@ -60,11 +66,10 @@ class Invariants:
             outcome.queries += search.queries - queries
             outcome.counterexamples += search.counterexamples - counterexamples
 
-    def _begin(self) -> Search:
+    def _begin(self, candidates: Candidates) -> Search:
         task, model = self.task, self.task.model
         self.origins = task.origins
         self.also: set[Item] = set()
-        candidates = task.candidates(self.language)
         sizes = task.sizes(self.shape)
         steps = [self._question(transition, sizes, False) for transition in model.transitions]
         bad = [self._question(transition, sizes, True) for transition in model.transitions]

@@ -54,6 +54,8 @@ class Refuter:
         name: str,
     ) -> None:
         self.name, self.end = name, VIOLATION
+        self.waiting: Candidates | None = None
+        """What is being enumerated."""
         self.also: set[Item] = set()
         self.model, self.orders, self.bad, self.language = model, orders, bad, language
         self.safe, self.lemmas, self.samples = dict(safe), dict(lemmas), samples
@@ -71,10 +73,6 @@ class Refuter:
             return Question(model, sizes, self.orders, None, required, constants, self.lemmas)
         before, after = self.safe | self.lemmas, {f"{name}'": formula for name, formula in self.lemmas.items()}
         return Question(model, sizes, self.orders, model.transition(name), required, constants, before, after)
-
-    def _add(self, candidates: Candidates, backwards: bool) -> None:
-        begin = self.last if backwards else self.first
-        self.search.layers.append(Layer(candidates, [begin, *self.steps], backwards))
 
     def ask_also(self, name: str, model: Structure | None) -> bool:
         """Ask a question over larger sizes too, by one where a model has more; False if that is nothing new, or too much."""
@@ -130,26 +128,32 @@ class Refuter:
         """Clauses of the layers that exclude the violation; None if there are none.  After `OutOfTime`, one can go on."""
         search = self.search
         if not search.layers:
-            reachable = Candidates(self.language)
-            self._keep(reachable, None)
-            enumerate_until(reachable, search.until)
-            self._add(reachable, False)
+            self._begin(False)
         while (found := search.prove(self.also)) is None and len(search.layers) < 3:
             if len(search.layers) == 1:
-                backward = Candidates(self.language)
-                self._backward_rows(backward)
-                enumerate_until(backward, search.until)
-                self._add(backward, True)
+                self._begin(True)
                 search.bad, self.end = [self.first], INITIAL
             else:
-                given = Candidates(self.language)
-                self._keep(given, search.layers[1].candidates)
-                if search.consistent(self.first):
-                    given.keep(self.language.rows(*self.first.read(False)))
-                enumerate_until(given, search.until)
-                self._add(given, False)
+                self._begin(False)
                 search.bad, self.end = [self.last], VIOLATION
         return found
+
+    def _begin(self, backwards: bool) -> None:
+        """One more layer."""
+        if self.waiting is None:
+            self.waiting = Candidates(self.language)
+            if backwards:
+                self._backward_rows(self.waiting)
+            elif not self.search.layers:
+                self._keep(self.waiting, None)
+            else:
+                self._keep(self.waiting, self.search.layers[1].candidates)
+                if self.search.consistent(self.first):
+                    self.waiting.keep(self.language.rows(*self.first.read(False)))
+        enumerate_until(self.waiting, self.search.until)
+        begin = self.last if backwards else self.first
+        self.search.layers.append(Layer(self.waiting, [begin, *self.steps], backwards))
+        self.waiting = None
 
     def _backward_rows(self, candidates: Candidates) -> None:
         """States of random runs that end in the violation, from their end backwards."""

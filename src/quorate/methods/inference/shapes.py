@@ -60,7 +60,9 @@ def growing(model: RelationalModel, first: Shape) -> Iterator[Shape]:
         variables, literals, total = shape.variables, shape.literals, shape.total
         following = [Shape(variables, literals + 1, total)] if literals < LONGEST else []
         following += [Shape(variables, literals, total + 1)] if total < sum(variables.values()) else []
-        following += [Shape({**variables, s: n + 1}, literals, max(total, n + 1)) for s, n in variables.items()]
+        for sort, count in variables.items():
+            more = total + 1 if total == sum(variables.values()) else max(total, count + 1)
+            following.append(Shape({**variables, sort: count + 1}, literals, more))
         for item in following:
             key = tuple(item.variables.values()), item.literals, item.total
             if key not in seen:

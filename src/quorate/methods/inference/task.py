@@ -12,7 +12,7 @@ from quorate.logic.terms import BOOL, Exists, Sort, Symbol, Term, Var
 from quorate.logic.transform import nnf, subterms
 from quorate.methods.inference.badness import origins
 from quorate.methods.inference.clauses import Candidates
-from quorate.methods.inference.houdini import enumerate_until
+from quorate.methods.inference.houdini import Deadline
 from quorate.methods.inference.language import Block, Language, standard_atoms, total_orders
 from quorate.methods.inference.questions import Question
 from quorate.methods.inference.samples import Sample, samples
@@ -49,7 +49,7 @@ class Found:
 class Task:
     """One protocol, with what all attempts share."""
 
-    def __init__(self, model: RelationalModel, limits: Limits, seed: int, until: float, progress: Progress) -> None:
+    def __init__(self, model: RelationalModel, limits: Limits, seed: int, until: Deadline, progress: Progress) -> None:
         self.protocol, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
         self.model = model = slice_for_safety(model)
         """The part of the protocol that is looked at."""
@@ -84,13 +84,13 @@ class Task:
         return Language(blocks, constants, standard_atoms(model, blocks, constants), shape.literals, shape.total)
 
     def candidates(self, language: Language) -> Candidates:
+        """What has to be enumerated for a language: rows of the samples."""
         found = Candidates(language)
         for states in self.states:
             each = sum(group.count for group in language.groups(states.sizes))
             count = min(states.count, max(1, MOST_ROWS // max(1, each)))
             for start in range(0, count, 2000):
                 found.keep(language.rows(states.part(start, min(start + 2000, count)), {}))
-        enumerate_until(found, self.until)
         return found
 
     def sizes(self, shape: Shape, constants: Sequence[Var] = ()) -> dict[Sort, int]:
