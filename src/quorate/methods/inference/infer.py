@@ -25,8 +25,8 @@ from quorate.models.relational import RelationalModel
 from quorate.proof.verdicts import Result
 
 METHOD = "inference"
-FIRST_SECONDS = 4.0
-"""How long an attempt may take at first, in processor time."""
+FIRST_SECONDS, A_SLICE = 4.0, 1.0
+"""How much processor time the first attempt may take before there is a second, and a turn at first."""
 AN_ATTEMPT, A_SECOND = 200, 500
 """What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
 
@@ -91,7 +91,7 @@ class _Strategy:
             now = self.running[-1]
         else:
             now = self.running[due.index(min(due))]
-        task.until = Deadline(until, time.process_time() + max(FIRST_SECONDS, now.seconds))
+        task.until = Deadline(until, time.process_time() + max(A_SLICE, now.seconds))
         try:
             failure = now.attempt.go_on(outcome)
         except OutOfTime:

@@ -174,10 +174,10 @@ class Question:
         """Make the next answer a different one."""
         self.solver.set_phases([i if random.random() < 0.5 else -i for i in range(2, self.circuit.count + 1)])
 
-    def fixed(self, states: States, constants: Mapping[Var, int]) -> list[int]:
-        """Literals that say that the state after the step, and the constants, are these."""
+    def fixed(self, states: States, constants: Mapping[Var, int], after: bool = True) -> list[int]:
+        """Literals that say that the state after the step (or before it), and the constants, are these."""
         literals: list[int] = []
-        for symbol, table in self.after.items():
+        for symbol, table in (self.after if after else self.before).items():
             if symbol in self.model.derived_symbols:
                 continue
             for args, value in table.items():

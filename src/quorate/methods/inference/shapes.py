@@ -11,6 +11,9 @@ from quorate.logic.transform import conjuncts, subterms
 from quorate.methods.inference.library import LONGEST
 from quorate.models.relational import RelationalModel
 
+AT_FIRST = 7
+"""How many variables the first clauses have at most, in all."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -41,7 +44,7 @@ def shapes(model: RelationalModel) -> Iterator[Shape]:
         return max([1, *counts])
 
     variables = {sort: at_once(sort) for sort in sorts}
-    yield from growing(model, Shape(variables, 3, sum(variables.values())))
+    yield from growing(model, Shape(variables, 3, min(AT_FIRST, sum(variables.values()))))
 
 
 def growing(model: RelationalModel, first: Shape) -> Iterator[Shape]:

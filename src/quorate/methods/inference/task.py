@@ -8,8 +8,8 @@ from itertools import product
 
 from quorate.engines.smt.session import Limits
 from quorate.logic.structures import Structure
-from quorate.logic.terms import BOOL, Exists, Sort, Symbol, Term, Var
-from quorate.logic.transform import nnf, subterms
+from quorate.logic.terms import BOOL, Exists, Sort, Symbol, Term, Var, conj
+from quorate.logic.transform import conjuncts, nnf, subterms
 from quorate.methods.inference.badness import origins
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Deadline
@@ -17,6 +17,7 @@ from quorate.methods.inference.language import Block, Language, standard_atoms, 
 from quorate.methods.inference.questions import Question
 from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.shapes import Shape, shapes
+from quorate.methods.inference.states import cases
 from quorate.methods.inference.walks import walks
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.slicing import slice_for_safety
@@ -29,6 +30,8 @@ LARGEST = 4
 MOST_ENTRIES, AT_MOST = 1500, 4000
 """Questions are asked about states with at most that many entries, at first and later."""
 MOST_ROWS = 400_000
+MOST_CASES = 20_000
+"""Lemmas with more cases would make every question too large."""
 WALKED, STEPS = ((3, 3), (4, 7)), 40
 """The sizes, of ordered sorts the second ones, over which random runs are taken, and how many steps these have."""
 
@@ -67,8 +70,10 @@ class Task:
             if walked is not None:
                 self.states.append(walked)
         shape = next(shapes(model))
-        self.safe = {item.name: item.formula for item in model.safety}
-        self.origins = origins(model, self.sizes(shape), self.orders, list(self.safe.values()))
+        self.safe = {item.name: conj(*conjuncts(item.formula)) for item in model.safety}
+        """The safety properties, with quantifiers where they belong: over small parts."""
+        found = origins(model, self.sizes(shape), self.orders, list(self.safe.values()))
+        self.origins = [origin for origin in found if cases(origin.lemma, self.sizes(shape)) <= MOST_CASES]
 
     @property
     def lemmas(self) -> dict[str, Term]:

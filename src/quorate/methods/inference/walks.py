@@ -1,25 +1,27 @@
 """Random runs of an instance, many at a time: samples of sizes for which no program would be worth compiling.
 
 All runs take a step at once: the guard of a transition is evaluated for every state and every value of its parameters in
-one go (`states`).
+one go (`states`).  Where that would find few steps, a solver looks for them, one at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from random import Random
 
 import numpy
 
 from quorate.logic.structures import domain
-from quorate.logic.terms import BOOL, Quantified, Sort, Symbol, Term
+from quorate.logic.terms import BOOL, Sort, Symbol
+from quorate.logic.transform import symbols_of
 from quorate.methods.inference.questions import Question
-from quorate.methods.inference.states import Array, States, grid, shape, with_derived
+from quorate.methods.inference.states import Array, States, cases, grid, shape, with_derived
 from quorate.models.relational import RelationalModel, Transition
 
-WORLDS, RUNS = 16, 12
-"""How many initial states there are, with their own orders, quorums and so on, and how many runs start from each."""
+WORLDS, RUNS, SOLVED = 16, 12, 3
+"""How many initial states there are, with their own orders, quorums and so on, and how many runs start
+from each, or how many where a solver finds the steps."""
 MOST_CASES = 400_000
 """How often a guard may be evaluated at once."""
 
@@ -31,6 +33,8 @@ def walks(
     start = _initial_states(model, sizes, orders, Random(seed))
     if start is None:
         return None
+    if any(_is_rare(transition, sizes) for transition in model.transitions):
+        return _joined(model, list(_solved_runs(model, start, orders, steps, Random(seed))))
     generator = numpy.random.default_rng(seed)
     states = start.where(numpy.repeat(numpy.arange(start.count), RUNS))
     seen = [states]
@@ -38,6 +42,28 @@ def walks(
         states = _step(model, states, generator)
         seen.append(states)
     return _joined(model, seen)
+
+
+def _is_rare(transition: Transition, sizes: Mapping[Sort, int]) -> bool:
+    """Whether values at random would hardly ever satisfy the guard: it restricts choices, or there are too many values."""
+    values = prod(len(domain(p.sort, sizes)) for p in transition.parameters) * cases(transition.guard, sizes)
+    return not symbols_of(transition.guard).isdisjoint(transition.choices) or RUNS * WORLDS * values > 50 * MOST_CASES
+
+
+def _solved_runs(
+    model: RelationalModel, start: States, orders: Mapping[Sort, Symbol], steps: int, random: Random
+) -> Iterator[States]:
+    """The states of runs whose steps a solver finds: a few from every initial state."""
+    questions = [Question(model, start.sizes, orders, transition) for transition in model.transitions]
+    for number in [number for number in range(start.count) for _ in range(SOLVED)]:
+        state = start.where(numpy.array([number]))
+        yield state
+        for _ in range(steps):
+            question = random.choice(questions)
+            question.shuffle(random)
+            if question.solve(1, fixed=question.fixed(state, {}, False)):
+                state = question.read(True)[0]
+                yield state
 
 
 def _initial_states(
@@ -101,7 +127,7 @@ def _enabled(transition: Transition, states: States, generator: numpy.random.Gen
     Where there are too many values, some are tried at random.
     """
     sizes = [len(domain(p.sort, states.sizes)) for p in transition.parameters]
-    most = MOST_CASES // (states.count * _bound(transition.guard, states.sizes))
+    most = MOST_CASES // (states.count * cases(transition.guard, states.sizes))
     numbers = numpy.arange(prod(sizes))
     if len(numbers) <= most:
         axes = max(2, 1 + len(sizes))
@@ -114,12 +140,6 @@ def _enabled(transition: Transition, states: States, generator: numpy.random.Gen
     holds = holds.reshape(states.count, -1)
     best = (holds * generator.random(holds.shape, numpy.float32)).argmax(axis=1)
     return numpy.where(holds[numpy.arange(states.count), best], numbers[best], -1)
-
-
-def _bound(term: Term, sizes: Mapping[Sort, int]) -> int:
-    """How many cases the nested quantifiers of a formula have together."""
-    mine = prod(len(domain(v.sort, sizes)) for v in term.variables) if isinstance(term, Quantified) else 1
-    return mine * max([1, *(_bound(child, sizes) for child in term.children)])
 
 
 def _joined(model: RelationalModel, parts: list[States]) -> States:
