@@ -1,13 +1,15 @@
 """A round-based algorithm for every n at once: a relational model in which sets of processes stand for numbers of them.
 
-"More than n/2 messages" becomes "a set of more than n/2 processes, each of whose messages ...": for every bound there is a sort of
-all sets of that size, and what such sets must have in common follows from the bounds by linear arithmetic (`linear`), never from
-names.  A condition that fails gives such a set too: at most n/2 means that at least n - n/2 processes do not.  The only transition is
-one whole phase; heard-of sets, coordinators and what is picked are its choices, and so is whether the phase is a good one, in
-which `sync` holds.  So termination is a safety property: after enough good phases in a row everybody has decided.
+"More than n/2 messages" becomes "a set of more than n/2 processes, each of whose messages ...": for every bound there is a
+sort of all sets of that size, and what such sets must have in common follows from the bounds by linear arithmetic
+(`linear`), never from names.  A condition that fails gives such a set too: at most n/2 means that at least n - n/2 processes
+do not.  The only transition is one whole phase; heard-of sets, coordinators and what is picked are its choices, and so is
+whether the phase is a good one, in which `sync` holds.  So termination is a safety property: after enough good phases in a
+row everybody has decided.
 
-Every run, for any n, is a run of this model (the quorum sorts being all sets of that size), so what is proved of the model holds of
-the algorithm.  What cannot be said is left open, never assumed; `Translation.left_open` lists it.
+Every run, for any n, is a run of this model: take as quorums of a kind all sets of its size, or the set of all processes
+where there are none.  So what is proved of the model holds of the algorithm.  What cannot be said is left open, never
+assumed; `Translation.left_open` lists it.
 """
 
 from __future__ import annotations
@@ -157,42 +159,45 @@ class Translation:
         """The sort of all sets of at least (or more than) this size."""
         key = (bound, strict)
         if key not in self.kinds:
-            number = len(self.kinds) + 1
-            sort = Sort(f"quorum{number}")
-            self.kinds[key] = Kind(bound, strict, sort, Symbol(f"member{number}", (NODE, sort), BOOL))
+            label = f"{'more' if strict else 'least'}:{str(bound).replace(' ', '')}"
+            sort = Sort(f"quorum:{label}")
+            self.kinds[key] = Kind(bound, strict, sort, Symbol(f"member:{label}", (NODE, sort), BOOL))
         return self.kinds[key]
 
     def implied(self, facts: Sequence[AtLeast], conclusion: AtLeast) -> bool:
         """Does it follow, for every n and all parameters?"""
-        sizes = [AtLeast(Linear.name("n") - Linear.name(name)) for fact in facts for name, _ in fact.form.factors if name[:1] == "|"]
+        sizes = [
+            AtLeast(Linear.name("n") - Linear.name(name))
+            for fact in facts
+            for name, _ in fact.form.factors
+            if name[:1] == "|"
+        ]
         negation = AtLeast(conclusion.form * -1, not conclusion.strict)
         return contradictory([*self.assumptions, *sizes, *facts, negation])
 
     def axioms(self) -> Iterator[Named]:
-        """What sets of these sizes have in common, whatever n is."""
-        kinds = list(self.kinds.values())
-        n = Linear.name("n")
-        for kind in kinds:
-            if self.implied([kind.facts("|A|")], AtLeast(Linear.name("|A|"), True)):
-                a = Var("A", kind.sort)
-                yield Named(f"{kind.sort} is not empty", forall((a,), exists((OTHER,), kind.member(OTHER, a))))
-        for count in (2,):
-            for chosen in combinations_with_replacement(kinds, count):
-                names = [f"|{letter}|" for letter in "ABC"[:count]]
-                total = Linear.constant(0)
-                for name in names:
-                    total = total + Linear.name(name)
-                facts = [kind.facts(name) for kind, name in zip(chosen, names, strict=True)]
-                if self.implied(facts, AtLeast(total - n * (count - 1), True)):
-                    sets = [Var(letter, kind.sort) for letter, kind in zip("ABC", chosen, strict=False)]
-                    inside = conj(*(kind.member(OTHER, s) for kind, s in zip(chosen, sets, strict=True)))
-                    label = " and ".join(kind.sort.name for kind in chosen)
-                    yield Named(f"{label} meet", forall(sets, exists((OTHER,), inside)))
+        """What sets of these sizes have in common, whatever n is; a fact about two kinds needs both to have members."""
+        inhabited = [
+            kind for kind in self.kinds.values() if self.implied([kind.facts("|A|")], AtLeast(Linear.name("|A|"), True))
+        ]
+        for kind in inhabited:
+            group = Var("A", kind.sort)
+            yield Named(f"{kind.sort} is not empty", forall((group,), exists((OTHER,), kind.member(OTHER, group))))
+        total = Linear.name("|A|") + Linear.name("|B|") - Linear.name("n")
+        for first, second in combinations_with_replacement(inhabited, 2):
+            if self.implied([first.facts("|A|"), second.facts("|B|")], AtLeast(total, True)):
+                a, b = Var("A", first.sort), Var("B", second.sort)
+                inside = conj(first.member(OTHER, a), second.member(OTHER, b))
+                yield Named(f"{first.sort} and {second.sort} meet", forall((a, b), exists((OTHER,), inside)))
         if self.ordered:
             x, y, z = (Var(name, VALUE) for name in "XYZ")
             yield Named("at_most is reflexive", forall((x,), BELOW(x, x)))
-            yield Named("at_most is transitive", forall((x, y, z), implies(conj(BELOW(x, y), BELOW(y, z)), BELOW(x, z))))
-            yield Named("at_most is antisymmetric", forall((x, y), implies(conj(BELOW(x, y), BELOW(y, x)), equal(x, y))))
+            yield Named(
+                "at_most is transitive", forall((x, y, z), implies(conj(BELOW(x, y), BELOW(y, z)), BELOW(x, z)))
+            )
+            yield Named(
+                "at_most is antisymmetric", forall((x, y), implies(conj(BELOW(x, y), BELOW(y, x)), equal(x, y)))
+            )
             yield Named("at_most is total", forall((x, y), disj(BELOW(x, y), BELOW(y, x))))
 
     # -- choices ---------------------------------------------------------------------------------------------------
@@ -217,7 +222,8 @@ class Translation:
         """`the number of OTHER that are counted is > bound`, as a choice that comes with a set for either answer."""
         if operator in ("=", "!="):
             both = conj(
-                self.size_condition(variables, counted, "<=", bound), self.size_condition(variables, counted, ">=", bound)
+                self.size_condition(variables, counted, "<=", bound),
+                self.size_condition(variables, counted, ">=", bound),
             )
             return both if operator == "=" else neg(both)
         if operator in ("<", "<="):
@@ -305,7 +311,9 @@ class Translation:
                     value = Number(number)
                 case _:
                     value = NONE
-            found.append(Named(f"initial {item.name}", forall((ME,), equal(self.symbols[item.name](ME), value)), item.span))
+            found.append(
+                Named(f"initial {item.name}", forall((ME,), equal(self.symbols[item.name](ME), value)), item.span)
+            )
         found.append(Named("nothing is decided", forall((ME,), equal(DECISION(ME), NONE))))
         found.append(Named("nothing is revoked", forall((ME,), conj(neg(REVOKED(ME)), neg(EMPTY(ME))))))
         found.append(Named("first phase", equal(PHASE(), Number(1))))
@@ -341,14 +349,19 @@ class Translation:
         return forall((ME,), implies(decided, self.formula(node, {name: DECISION(ME)})))
 
 
-def relational(model: RoundModel, invariants: Sequence[Callable[[Translation], Named]] = ()) -> tuple[RelationalModel, Translation]:
+def relational(
+    model: RoundModel, invariants: Sequence[Callable[[Translation], Named]] = ()
+) -> tuple[RelationalModel, Translation]:
     """The relational model of an algorithm, with invariants that are built once the quorums are known."""
     translation = Translation(model)
     safety = translation.properties()
-    lemmas = [Named(item.name, translation.formula(item.formula), item.span) for item in model.invariants if item.formula]
+    lemmas = [
+        Named(item.name, translation.formula(item.formula), item.span) for item in model.invariants if item.formula
+    ]
     if model.univalent is not None:
         lemmas.append(Named("univalence", translation.univalence(*model.univalent)))
     lemmas += [build(translation) for build in invariants]
+    lemmas.append(Named("decisions_stay", forall((ME,), neg(REVOKED(ME)))))
     transition = translation.transition()
     symbols: list[Symbol] = [NONE.symbol, PROPOSAL, *(BELOW,) * translation.ordered]
     symbols += translation.parameters.values()
@@ -521,7 +534,9 @@ class _Predicate(_Formula):
             ):
                 hears = self.heard[i - 1 - self.first]
                 common = self.translation.choice("common", (NODE,), BOOL)
-                same = [equal(value, substitute(value, {ME: THIRD})) for value in self.translation.determined.get(hears, ())]
+                same = [
+                    equal(value, substitute(value, {ME: THIRD})) for value in self.translation.determined.get(hears, ())
+                ]
                 return conj(equal(hears(ME, OTHER), common(OTHER)), *same)
             case r.Quantified(universal, names, body):
                 return self.quantified(universal == positive, names, body, bound, positive)
@@ -534,7 +549,9 @@ class _Predicate(_Formula):
                 return self.related(relation, left, right, bound, positive)
         raise Unsaid("a communication predicate of this form")
 
-    def quantified(self, universal: bool, names: Sequence[str], body: Node, bound: dict[str, Term], positive: bool) -> Term:
+    def quantified(
+        self, universal: bool, names: Sequence[str], body: Node, bound: dict[str, Term], positive: bool
+    ) -> Term:
         if universal:
             variables = [Var(f"{name}.{len(self.universal)}", NODE) for name in names]
             before = list(self.universal)
@@ -556,7 +573,9 @@ class _Predicate(_Formula):
             return forall((THIRD,), hears(THIRD, element))
         return hears(self.term(group.process, bound), element)
 
-    def related(self, relation: str, left: r.HeardOf, right: r.HeardOf, bound: Mapping[str, Term], positive: bool) -> Term:
+    def related(
+        self, relation: str, left: r.HeardOf, right: r.HeardOf, bound: Mapping[str, Term], positive: bool
+    ) -> Term:
         if not positive:
             raise Unsaid("heard-of sets related in a negative place")
         if relation == "meets":
@@ -687,8 +706,7 @@ class _Round(_Formula):
         place = next(i for i, item in enumerate(node.pattern.items) if item == r.Bind(node.name))
         mine, theirs = candidate(sender), candidate(OTHER)
         send = self.item.send
-        everything = node.where == r.Truth(True) and all(isinstance(item, r.Anything) for item in _vague(node.pattern))
-        everything = everything and send is not None and send.to == "all"
+        everything = node.where == r.Truth(True) and _anything(node.pattern) and send is not None and send.to == "all"
         translation.assume(implies(theirs, mine))
         value = self.part(place, sender)
         if node.extreme is not None:
@@ -700,9 +718,8 @@ class _Round(_Formula):
             other = self.part(place, OTHER)
             low, high = (value, other) if node.pick == "smallest" else (other, value)
             translation.assume(implies(theirs, self.at_most(low, high)))
-        if "frequent" in node.pick:
-            if node.where == r.Truth(True):
-                self.most_frequent(node, self.part(place, OTHER), value)
+        if "frequent" in node.pick and node.where == r.Truth(True):
+            self.most_frequent(node, self.part(place, OTHER), value)
         if node.pick in ("smallest most frequent", "largest most frequent") and everything:
             self.translation.determined.setdefault(self.hears, []).append(value)
         return value, mine
@@ -724,7 +741,7 @@ class _Round(_Formula):
             for pattern, second, answer in self.asked:
                 facts = [first.facts("|A|"), second.facts("|B|")]
                 total = Linear.name("|A|") * 2 + Linear.name("|B|") - Linear.name("n") * 2
-                if _vague(pattern) == _vague(node.pattern) and translation.implied(facts, AtLeast(total, True)):
+                if _anything(pattern) and _anything(node.pattern) and translation.implied(facts, AtLeast(total, True)):
                     group = Var("A", first.sort)
                     other = exists((OTHER,), conj(first.member(OTHER, group), neg(equal(part, any_value))))
                     translation.assume(disj(other, forall((ME,), implies(answer, equal(value, any_value)))))
@@ -746,7 +763,9 @@ class _Round(_Formula):
         others, inner = self.condition(rest, bound)
         return conj(holds, others), inner
 
-    def condition_received(self, node: r.Received, rest: list[Node], bound: dict[str, Term]) -> tuple[Term, dict[str, Term]]:
+    def condition_received(
+        self, node: r.Received, rest: list[Node], bound: dict[str, Term]
+    ) -> tuple[Term, dict[str, Term]]:
         if any(isinstance(part, r.Received | r.AllReceived) for part in rest):
             raise Unsaid("two messages bound in one condition")
 
@@ -867,9 +886,9 @@ class _Round(_Formula):
         return large, small, operator if factor > 0 else FLIPPED[operator], rest * (-1 / factor)
 
 
-def _vague(pattern: r.Pattern) -> tuple[Node, ...]:
-    """A pattern without the names that it binds."""
-    return tuple(r.Anything() if isinstance(item, r.Bind) else item for item in pattern.items)
+def _anything(pattern: r.Pattern) -> bool:
+    """Does every message match the pattern?"""
+    return all(isinstance(item, r.Anything | r.Bind) for item in pattern.items)
 
 
 def _includes(large: r.Count, small: r.Count) -> bool:

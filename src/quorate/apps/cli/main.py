@@ -100,12 +100,21 @@ def build_parser() -> argparse.ArgumentParser:
 
     verify = verbs.add_parser("verify", help="is a round-based algorithm right, for every number of processes?")
     _files(verify)
-    verify.add_argument("--n", type=_positive, metavar="N", help="only for this number of processes (default: all)")
-    _rounds(verify)
     verify.add_argument(
-        "--method", choices=("auto", "heardof"), default="auto", help="heardof: single phases with SMT, for one --n"
+        "--n",
+        type=_positive,
+        default=4,
+        metavar="N",
+        help="what is not proved for all n is searched for violations with up to N processes (default: 4)",
     )
-    verify.add_argument("--certificate", metavar="FILE", help="write a certificate if everything is proved for all n")
+    verify.add_argument(
+        "--time",
+        type=_seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="for that search, per number of processes (default: 30)",
+    )
+    verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all properties are proved")
     verify.add_argument("--trace", metavar="FILE", help="save the first counterexample (*.json)")
     _output(verify)
     _limits(verify)

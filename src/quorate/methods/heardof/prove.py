@@ -1,10 +1,10 @@
 """Proofs for every n: the relational form of an algorithm (`models/quorums`), invariants that are given or found, a certificate.
 
-Candidates for what holds between phases are templates over the variables of the algorithm: truth values and votes are back to
-their first values, times are in the past, values are values.  Candidates for U(v), what guarantees that no other value than v can be
-decided any more, are built from the bounds that the algorithm itself compares with.  What a reachable state of a small instance
-contradicts is dropped; the rest is put to the solvers, and what they cannot show to hold in all states is withdrawn, until the
-remaining candidates support each other.
+Candidates for what holds between phases are templates over the variables of the algorithm: truth values and votes are back
+to their first values, times are in the past, values are values.  Candidates for U(v), what guarantees that no other value
+than v can be decided any more, are built from the bounds that the algorithm itself compares with.  What a reachable state of
+a small instance contradicts is dropped; the rest is put to the solvers, and what they cannot show to hold in all states is
+withdrawn, until the remaining candidates support each other.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from itertools import combinations
 
 from quorate.engines.rounds.search import Search, State
 from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve
-from quorate.logic.terms import Symbol, equal, forall, implies, neg
+from quorate.logic.terms import Forall, Symbol, Term, equal, forall, implies, neg
 from quorate.logic.transform import conjuncts, symbols_of
 from quorate.methods.induction.obligations import Obligation, goal_formula, hypotheses, is_trivial
 from quorate.models import rounds as r
-from quorate.models.evaluation import Forgotten, Machine, RoundsError, World, settings
+from quorate.models.evaluation import Machine, RoundsError, World, settings
 from quorate.models.quorums import ME, OTHER, Translation, Unsaid, relational
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.rounds import Node, RoundModel
@@ -29,6 +29,9 @@ from quorate.proof.certificates import Certificate, certify
 Progress = Callable[[str], None]
 MOST_STATES = 4000
 """How many states of a small instance candidates are compared with."""
+
+PATIENCE = ((True, 1.5), (False, 1.5), (True, 6.0), (False, 20.0))
+"""How an obligation is asked: with few or with all hypotheses, and how long."""
 
 MOST_TRIES = 6
 """How many forms of U(v) are put to the solvers."""
@@ -93,7 +96,9 @@ def bounds_of(model: RoundModel) -> list[tuple[str, Node]]:
         if isinstance(node, r.Operation) and node.operator in (">", ">="):
             left, right = node.operands
             if isinstance(left, r.Count):
-                parts = right.operands if isinstance(right, r.Operation) and right.operator in ("max", "min") else (right,)
+                parts = (
+                    right.operands if isinstance(right, r.Operation) and right.operator in ("max", "min") else (right,)
+                )
                 for part in parts:
                     if not any(isinstance(item, r.Count | r.Local) for item in part.walk()):
                         found[node.operator, part] = None
@@ -128,13 +133,18 @@ def univalences(model: RoundModel) -> Iterator[Node]:
 class Samples:
     """Reachable states between the phases of small instances."""
 
-    def __init__(self, model: RoundModel, sizes: Sequence[int] = (2, 3), seconds: float = 6.0) -> None:
+    def __init__(self, model: RoundModel, sizes: Sequence[int] = (2, 3, 4), seconds: float = 5.0) -> None:
         self.machine = Machine(model)
         self.states: list[tuple[int, dict[str, int], State]] = []
         plain = replace(model, invariants=(), safety=())
         ends = time.monotonic() + seconds
+        begun = time.monotonic()
         for n in sizes:
+            if time.monotonic() - begun > seconds / 10:
+                return
             for parameters in settings(model, n):
+                if time.monotonic() > ends:
+                    return
                 self._collect(Search(Machine(plain), n, parameters, forget=False), ends)
 
     def _collect(self, search: Search, ends: float) -> None:
@@ -252,15 +262,13 @@ def _common(name: str) -> Callable[[Translation], Named]:
 def _houdini(proof: Proof, limits: Limits, progress: Progress) -> None:
     """Withdraw what is not preserved until the rest supports itself."""
     model = proof.relational
-    alive = list(model.properties)
-    everything = [Obligation(item, None) for item in alive]
-    everything += [Obligation(item, transition) for transition in model.transitions for item in alive]
-    pending = [obligation for obligation in everything if not is_trivial(model, obligation)]
+    alive = _inductive(model)
+    _decide(proof, [Obligation(item, None) for item in alive], alive, limits, progress)
+    alive = [item for item in alive if proof.answers[Obligation(item, None)].status == "unsat"]
+    pending = [Obligation(item, transition) for transition in model.transitions for item in alive]
+    pending = [obligation for obligation in pending if not is_trivial(model, obligation)]
     while pending:
-        groups = [_group(model, obligation, alive) for obligation in pending]
-        for number, _, answer in solve(groups, limits):
-            proof.answers[pending[number]] = answer
-            progress(f"{sum(o in proof.answers for o in pending)} of {len(pending)} obligations")
+        _decide(proof, pending, alive, limits, progress)
         failing = {o.claim for o in pending if proof.answers[o].status != "unsat"}
         if not failing:
             break
@@ -271,21 +279,111 @@ def _houdini(proof: Proof, limits: Limits, progress: Progress) -> None:
             if obligation.claim in alive and obligation.transition is not None and not failing.isdisjoint(answer.core)
         ]
     proof.proved = alive
+    for item in model.safety:
+        if item not in alive and _implied(model, item, alive, limits):
+            proof.proved = [*proof.proved, item]
 
 
-def _group(model: RelationalModel, obligation: Obligation, assumed: Sequence[Named]) -> Group:
-    """An obligation with what may help; what only speaks of good phases is left out where they do not matter."""
+def _decide(
+    proof: Proof, pending: list[Obligation], alive: Sequence[Named], limits: Limits, progress: Progress
+) -> None:
+    """Answer obligations, with more and more patience."""
+    model = proof.relational
+    left = list(pending)
+    for lean, seconds in PATIENCE:
+        if not left:
+            return
+        groups = [_group(model, obligation, alive, lean) for obligation in left]
+        for number, _, answer in solve(groups, replace(limits, timeout=min(seconds, limits.timeout))):
+            proof.answers[left[number]] = answer
+            progress(
+                f"{sum(proof.answers[o].status == 'unsat' for o in pending if o in proof.answers)} obligations discharged"
+            )
+        left = [obligation for obligation in left if proof.answers[obligation].status != "unsat"]
+
+
+def _inductive(model: RelationalModel) -> list[Named]:
+    """The candidates that are to be preserved: agreement follows from univalence, and would only be in the way."""
+    univalent = any(item.name == "univalence" for item in model.invariants)
+    return [item for item in model.properties if not (item.name == "agreement" and univalent)]
+
+
+def _implied(model: RelationalModel, item: Named, invariants: Sequence[Named], limits: Limits) -> bool:
+    """Does a property follow from what holds in every state?"""
+    group = Group((*model.background(), *invariants), (Goal(f"invariants imply {item.name}", neg(item.formula)),))
+    return all(answer.status == "unsat" for _, _, answer in solve([group], limits))
+
+
+def _group(model: RelationalModel, obligation: Obligation, assumed: Sequence[Named], lean: bool) -> Group:
+    """An obligation with what may help.
+
+    `lean`: of the guard, only what settles the choices that the goal depends on; of the lemmas, only those about variables that
+    occur; of the axioms, only those about quorums that occur.  Where no good phase matters, nothing about those, nor the sets
+    that show that something is *not* heard often enough; where it does, nothing about what is most frequent.
+    """
     known = hypotheses(model, obligation.transition, assumed)
     goal = goal_formula(model, obligation)
+    if not lean or obligation.transition is None:
+        return Group(known, (Goal(obligation.name, goal),), ())
     stages = {symbol for symbol in model.symbols if symbol.name.startswith("sync.")}
-    if obligation.transition is not None and stages.isdisjoint(symbols_of(obligation.claim.formula)):
-        good = {choice for choice in obligation.transition.choices if choice.name.startswith("good.")}
-        known = tuple(
-            item
-            for item in known
-            if good.isdisjoint(symbols_of(item.formula)) and stages.isdisjoint(symbols_of(item.formula))
-        )
-    return Group(known, (Goal(obligation.name, goal),), ())
+    calm = stages.isdisjoint(symbols_of(obligation.claim.formula))
+    avoided = ("good.", "others.", "sync.") if calm else ()
+    axioms, lemmas = set(model.axioms), set(assumed)
+    guard = [
+        item
+        for item in known
+        if item not in axioms
+        and item not in lemmas
+        and not any(symbol.name.startswith(avoided) for symbol in symbols_of(item.formula) if avoided)
+        and (calm or not _over_quorums(item))
+    ]
+    kept = _cone(goal, guard)
+    rigid = {symbol for symbol in model.symbols if not symbol.mutable and not symbol.name.startswith("member:")}
+    used = symbols_of(goal, *(item.formula for item in kept)) | rigid
+    kept += [
+        item for item in known if item in lemmas and _mutable(item) <= used and not (calm and stages & _mutable(item))
+    ]
+    used |= symbols_of(*(item.formula for item in kept))
+    kept += [item for item in known if item in axioms and symbols_of(item.formula) <= used]
+    return Group(tuple(kept), (Goal(obligation.name, goal),), ())
+
+
+def _over_quorums(item: Named) -> bool:
+    """Does a part of the guard speak of all quorums?"""
+    formula = item.formula
+    return isinstance(formula, Forall) and any(v.sort.name.startswith("quorum:") for v in formula.variables)
+
+
+def _owner(symbols: set[Symbol]) -> int | None:
+    """The number of the choice that a part of the guard settles: the last one that occurs; a count comes with its two sets."""
+    found = None
+    for symbol in symbols:
+        name, _, number = symbol.name.rpartition(".")
+        if name in SETTLED:
+            found = max(found or 0, int(number) - SETTLED[name])
+    return found
+
+
+SETTLED = {"enough": 0, "those": 1, "others": 2, "picked": 0, "sender": 0, "same": 0, "one": 2, "two": 3}
+"""The choices that the parts of a guard settle, with their distance from the first that belongs to them."""
+
+
+def _cone(goal: Term, guard: Sequence[Named]) -> list[Named]:
+    """The parts of a guard that settle what the goal, or another such part, depends on, and those that settle nothing."""
+    symbols = {item: symbols_of(item.formula) for item in guard}
+    owners = {item: _owner(found) for item, found in symbols.items()}
+    needed = {_owner({symbol}) for symbol in symbols_of(goal)}
+    kept: list[Named] = []
+    while True:
+        new = [item for item in guard if item not in kept and (owners[item] is None or owners[item] in needed)]
+        if not new:
+            return kept
+        kept += new
+        needed |= {_owner({symbol}) for item in new for symbol in symbols[item]}
+
+
+def _mutable(item: Named) -> set[Symbol]:
+    return {symbol for symbol in symbols_of(item.formula) if symbol.mutable}
 
 
 def _certificate(proof: Proof) -> Certificate:
@@ -301,5 +399,6 @@ def _certificate(proof: Proof) -> Certificate:
         for obligation, answer in proof.answers.items()
         if obligation.claim in proof.proved
     }
-    hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety}
-    return certify(model, model.safety, proof.proved, hints)
+    inductive = [item for item in proof.proved if item in _inductive(model)]
+    hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety if item in inductive}
+    return certify(model, model.safety, inductive, hints)
