@@ -875,7 +875,8 @@ class _Round(_Formula):
         rest = collect(left, Fraction(1)) + collect(right, Fraction(-1))
         used = [(count, factor) for count, factor in counts.items() if factor]
         if len(used) == 2 and used[0][1] == -used[1][1]:
-            used.sort(key=lambda item: not _includes(item[0], used[0][0]) or not _includes(item[0], used[1][0]))
+            if not _includes(used[0][0], used[1][0]):
+                used.reverse()
             (large, factor), (small, _) = used
             if not _includes(large, small):
                 raise Unsaid("numbers of messages compared that do not include each other")
