@@ -148,6 +148,16 @@ def test_random_algorithms_with_faults(faults: str) -> None:
         compare(parse_rounds(Source("random.rounds", text)).model, 2, 3)
 
 
+@pytest.mark.slow
+def test_three_thousand_random_algorithms() -> None:
+    kinds = ["", "", "crashes 1", "omissions 2 in 2 rounds", "omissions in 1 rounds"]
+    for seed in range(3000):
+        coordinators = seed % 3 == 2
+        faults = "" if coordinators else kinds[seed % 5]
+        text = Generator(Random(10**6 + seed), coordinators, faults).text()
+        compare(parse_rounds(Source("random.rounds", text)).model, 2, 3)
+
+
 def test_three_processes_against_the_reference() -> None:
     for seed in range(6):
         text = Generator(Random(3000 + seed)).text()

@@ -52,7 +52,10 @@ def test_faulty_variants(name: str, n: int, given: dict[str, int], wrong: str) -
 @pytest.mark.parametrize(
     ("name", "n"),
     [
+        ("a_te", 4),
+        ("chandra_toueg", 2),
         ("coord_uniform_voting", 2),
+        ("flood_min", 4),
         ("flood_set", 4),
         ("herlihy_cas", 5),
         ("last_voting", 2),

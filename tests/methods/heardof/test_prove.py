@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from quorate.engines.smt.session import Limits
-from quorate.lang import load_rounds
+from quorate.lang import load_rounds, parse_rounds
+from quorate.methods.heardof.check import Options, check
 from quorate.methods.heardof.prove import prove
 from quorate.methods.heardof.verify import verify
+from quorate.models.evaluation import RoundsError
 from quorate.models.quorums import relational
+from quorate.models.source import Source
 from quorate.proof.checker import recheck
+from random_rounds import Generator
 
 LIBRARY = Path(__file__).parents[3] / "protocols" / "rounds"
 LIMITS = Limits(timeout=20.0)
@@ -32,9 +37,29 @@ def test_proofs_with_certificates(name: str) -> None:
     assert accepted(name, lemmas=True)
 
 
-@pytest.mark.parametrize("name", ["simplified_coord_uniform_voting", "one_third_rule"])
+@pytest.mark.parametrize("name", ["simplified_coord_uniform_voting", "a_te"])
 def test_lemmas_are_found(name: str) -> None:
     assert accepted(name, lemmas=False)
+
+
+@pytest.mark.slow
+def test_nothing_is_proved_that_a_search_refutes() -> None:
+    """Random algorithms: what is proved for every n has no violation with two or three processes."""
+    proved = 0
+    for seed in range(60):
+        text = Generator(Random(9000 + seed), coordinators=seed % 3 == 2).text()
+        model = parse_rounds(Source("random.rounds", text)).model
+        try:
+            proof = prove(model, Limits(timeout=1.0))
+        except RoundsError:
+            continue
+        names = {item.name for item in proof.proved}
+        claimed = replace(model, safety=tuple(item for item in model.safety if item.name in names), invariants=())
+        proved += len(claimed.safety)
+        for n in (2, 3):
+            outcome = check(claimed, n, {}, None, Options(timeout=5.0))
+            assert not any(result.verdict == "violated" for result in outcome.results), text
+    assert proved > 20
 
 
 @pytest.mark.slow
