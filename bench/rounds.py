@@ -67,7 +67,9 @@ ALGORITHMS = [
     "coord_uniform_voting",
     "simplified_coord_uniform_voting",
     "one_third_rule",
+    "a_te",
     "uniform_voting",
+    "chandra_toueg",
     "last_voting",
 ]
 

@@ -59,6 +59,22 @@ ME, OTHER, THIRD = Var("P", NODE), Var("M", NODE), Var("N", NODE)
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
+def bounds_of(model: RoundModel) -> list[tuple[str, Node]]:
+    """The bounds that the algorithm compares numbers of messages with."""
+    found: dict[tuple[str, Node], None] = {}
+    for node in model.nodes():
+        if isinstance(node, r.Operation) and node.operator in (">", ">="):
+            left, right = node.operands
+            if isinstance(left, r.Count):
+                parts = (
+                    right.operands if isinstance(right, r.Operation) and right.operator in ("max", "min") else (right,)
+                )
+                for part in parts:
+                    if not any(isinstance(item, r.Count | r.Local) for item in part.walk()):
+                        found[node.operator, part] = None
+    return list(found)
+
+
 class Unsaid(Exception):
     """Something that cannot be said with quorums."""
 
@@ -111,6 +127,11 @@ class Translation:
         for item in model.parameters:
             for part in r.conjuncts(item.constraint):
                 self.assumptions += self.facts(part)
+        for operator, bound in bounds_of(model):
+            try:
+                self.kind(self.linear(bound), operator == ">")
+            except Unsaid:
+                continue
 
     def _stages(self) -> list[Symbol]:
         """For each good phase that termination needs in a row: so many have just passed; for the last: they once have."""

@@ -21,7 +21,7 @@ from quorate.logic.transform import conjuncts, symbols_of
 from quorate.methods.induction.obligations import Obligation, goal_formula, hypotheses, is_trivial
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, World, settings
-from quorate.models.quorums import ME, OTHER, Translation, Unsaid, relational
+from quorate.models.quorums import ME, OTHER, Translation, Unsaid, bounds_of, relational
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.rounds import Node, RoundModel
 from quorate.proof.certificates import Certificate, certify
@@ -87,22 +87,6 @@ def between_phases(model: RoundModel) -> Iterator[tuple[str, Node]]:
             yield f"{item.name}_empty", _all(r.Operation("=", (mine, r.Nothing())))
         elif item.kind == "value":
             yield f"{item.name}_value", _all(r.Operation("!=", (mine, r.Nothing())))
-
-
-def bounds_of(model: RoundModel) -> list[tuple[str, Node]]:
-    """The bounds that the algorithm compares numbers of messages with."""
-    found: dict[tuple[str, Node], None] = {}
-    for node in model.nodes():
-        if isinstance(node, r.Operation) and node.operator in (">", ">="):
-            left, right = node.operands
-            if isinstance(left, r.Count):
-                parts = (
-                    right.operands if isinstance(right, r.Operation) and right.operator in ("max", "min") else (right,)
-                )
-                for part in parts:
-                    if not any(isinstance(item, r.Count | r.Local) for item in part.walk()):
-                        found[node.operator, part] = None
-    return list(found)
 
 
 def univalences(model: RoundModel) -> Iterator[Node]:
