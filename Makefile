@@ -49,5 +49,9 @@ bench-explicit: setup
 bench-inference: setup
 	$(BIN)/python bench/inference.py
 
+.PHONY: bench-rounds
+bench-rounds: setup
+	$(BIN)/python bench/rounds.py
+
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/*.egg-info

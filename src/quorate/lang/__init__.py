@@ -1,6 +1,7 @@
-"""Text to model and back.  `load` reads a file in whatever language it is; all languages share `diagnostics`.
+"""Text to model and back.  `load` reads a relational protocol in whatever language it is, `load_rounds` a round-based algorithm;
+all languages share `diagnostics`.
 
-Read `reader` (tokens and expressions), `elaborate` (names and sorts), then `pyv` or `ivy`.
+Read `reader` (tokens and expressions), `elaborate` (names and sorts), then `pyv` or `ivy`; `rounds` stands by itself.
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from quorate.lang.diagnostics import Diagnostic, LanguageError, Sink
-from quorate.lang.expectations import check_targets
+from quorate.lang.expectations import check_names, check_targets
 from quorate.models.relational import Language, RelationalModel
+from quorate.models.rounds import RoundModel
 from quorate.models.source import Source, Span
 
 
@@ -23,8 +26,18 @@ class Loaded:
     warnings: tuple[Diagnostic, ...]
 
 
-def detect(source: Source) -> Language | None:
+@dataclass(frozen=True)
+class LoadedRounds:
+    """A round-based algorithm together with the warnings its text gave."""
+
+    model: RoundModel
+    warnings: tuple[Diagnostic, ...]
+
+
+def detect(source: Source) -> Language | Literal["rounds"] | None:
     """The language of a text, from the file's extension or its first line."""
+    if source.path.endswith(".rounds"):
+        return "rounds"
     if source.path.endswith(".ivy") or re.match(r"\s*#lang\s+ivy", source.text):
         return "ivy"
     if source.path.endswith(".pyv"):
@@ -35,13 +48,15 @@ def detect(source: Source) -> Language | None:
 def parse(source: Source, language: Language | None = None) -> Loaded:
     """The model of a text.  Raises `LanguageError` with all diagnostics if it cannot be read."""
     sink = Sink()
-    language = language or detect(source)
+    found = language or detect(source)
     model: RelationalModel | None = None
-    if language == "pyv":
+    if found == "rounds":
+        sink.error("Q0003", "this is a round-based algorithm, not a relational protocol", Span(source, 0, 0))
+    elif found == "pyv":
         from quorate.lang.pyv.elaborate import read as read_pyv
 
         model = read_pyv(source, sink)
-    elif language == "ivy":
+    elif found == "ivy":
         from quorate.lang.ivy.elaborate import read as read_ivy
 
         model = read_ivy(source, sink)
@@ -58,8 +73,29 @@ def _unreadable(path: str | Path, reason: str) -> LanguageError:
     return LanguageError((Diagnostic("Q0002", message, Span(Source(str(path), ""), 0, 0)),))
 
 
+def parse_rounds(source: Source) -> LoadedRounds:
+    """The round-based algorithm of a text.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    from quorate.lang.rounds.elaborate import read
+
+    sink = Sink()
+    model = read(source, sink)
+    if model is None:
+        raise LanguageError(sink.sorted())
+    check_names(model.expectations, {item.name for item in (*model.safety, *model.invariants)}, sink)
+    return LoadedRounds(model, sink.sorted())
+
+
 def load(path: str | Path, language: Language | None = None) -> Loaded:
     """The model of a file.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    return parse(_source(path), language)
+
+
+def load_rounds(path: str | Path) -> LoadedRounds:
+    """The round-based algorithm of a file.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    return parse_rounds(_source(path))
+
+
+def _source(path: str | Path) -> Source:
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -68,4 +104,4 @@ def load(path: str | Path, language: Language | None = None) -> Loaded:
         raise _unreadable(path, getattr(problem, "strerror", None) or str(problem)) from None
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    return parse(Source(str(path), text), language)
+    return Source(str(path), text)

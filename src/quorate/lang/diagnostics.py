@@ -104,10 +104,15 @@ class Sink:
 CATALOGUE: dict[str, tuple[str, str]] = {
     "Q0001": (
         "unknown language",
-        "The format of a file is found from its extension (.ivy, .pyv) or its first line (#lang ivy1.7). Rename the file or"
-        " pass --lang.",
+        "The format of a file is found from its extension (.ivy, .pyv, .rounds) or its first line (#lang ivy1.7). Rename the"
+        " file or pass --lang.",
     ),
     "Q0002": ("cannot read the file", "The file does not exist, is not a regular text file, or is not UTF-8."),
+    "Q0003": (
+        "a round-based algorithm",
+        "Files that end in .rounds are understood by `parse`, `check`, `verify` and `recheck`. The other verbs are about"
+        " relational protocols.",
+    ),
     "Q0101": (
         "syntax error",
         "The text at the mark cannot continue what stands before it. The message says what would have been possible there."
@@ -204,6 +209,22 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "chained implication",
         "From Ivy 1.7 on `a -> b -> c` means `(a -> b) -> c`; in earlier versions it means `a -> (b -> c)`. Parentheses make"
         " clear which one is meant.",
+    ),
+    "Q0401": (
+        "message of another shape",
+        "All messages of a round have the parts that its `send` gives them, in that order. A pattern like <v, _> has to have as"
+        " many; `_` stands for a part that does not matter, and a new name for one that is used later.",
+    ),
+    "Q0402": (
+        "more than a process can know, or than can be checked",
+        "A process knows its variables, its coordinator, the phase and the messages it has received. Bounds are linear, and"
+        " times are only compared, with each other, with `phase` and with 0: that keeps runs of any length checkable."
+        " docs/rounds.md says what can stand where.",
+    ),
+    "Q0403": (
+        "parts that do not fit together",
+        "An algorithm has rounds, or steps on shared variables, but not both; crashes settle who hears whom, so `safe` does not"
+        " go with them; `termination` needs to know under which conditions processes have to decide.",
     ),
     "Q0301": (
         "cannot be printed in this language",

@@ -44,7 +44,12 @@ def check_targets(model: RelationalModel, sink: Sink) -> None:
     """Warn about expectations of properties that the file does not have: they would never be compared with anything."""
     names = {item.name for item in model.properties}
     names |= {item.name for item in model.theorems} | {item.name for item in model.traces}
-    for item in model.expectations:
+    check_names(model.expectations, names, sink)
+
+
+def check_names(found: tuple[Expectation, ...], names: set[str], sink: Sink) -> None:
+    """Warn about expectations of properties with other names than these."""
+    for item in found:
         sized = item.verdict.startswith("states=")
         if not sized and item.target != "safety" and item.target not in names and item.span is not None:
             sink.warning("Q0216", f"there is no property `{item.target}`", item.span)

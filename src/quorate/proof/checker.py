@@ -23,6 +23,7 @@ harder to prove, so the hints of a certificate save time but cannot make the che
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -123,7 +124,8 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
 def _instance(transition: Transition) -> tuple[dict[Var, Term], list[Named]]:
     """A constant for each parameter of a transition, and its guard for these."""
     constants: dict[Var, Term] = {p: Symbol(f"@{p.name}", (), p.sort)() for p in transition.parameters}
-    return constants, [Named("guard", part) for part in conjuncts(substitute(transition.guard, constants))]
+    parts = conjuncts(substitute(transition.guard, constants))
+    return constants, [Named(f"guard {number}", part) for number, part in enumerate(parts, 1)]
 
 
 class _Refuting:
@@ -316,8 +318,13 @@ class _Prepared:
 
 
 def _named(hypotheses: Sequence[Named], hint: tuple[str, ...] | None) -> tuple[int, ...] | None:
-    """The indices of the hypotheses that a hint names, and of the guard."""
+    """The indices of the hypotheses that a hint names; of the whole guard, if it names no part of it."""
     if hint is None:
         return None
-    wanted = {"guard", *hint}
-    return tuple(i for i, item in enumerate(hypotheses) if item.name in wanted)
+    parts = any(_GUARD.fullmatch(name) for name in hint)
+    return tuple(
+        i for i, item in enumerate(hypotheses) if item.name in hint or (not parts and _GUARD.fullmatch(item.name))
+    )
+
+
+_GUARD = re.compile("guard [0-9]+")

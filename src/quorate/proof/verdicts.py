@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from quorate.models.source import Span
 from quorate.proof.traces import Trace
+
+if TYPE_CHECKING:
+    from quorate.proof.round_traces import RoundTrace
 
 Verdict = Literal["proved", "violated", "not-inductive", "unknown"]
 
@@ -22,9 +25,9 @@ def worst(verdicts: list[Verdict]) -> Verdict:
 class Result:
     """The answer about one property.
 
-    `evidence` is the run or the counterexample to induction that backs `violated` and `not-inductive`; `reason` says why
-    something is unknown, or what the evidence means.  `scope` says for which sizes the verdict holds, `states` how many
-    states were looked at.
+    `evidence` is the run or the counterexample to induction that backs `violated` and `not-inductive`, `rounds` the same of
+    a round-based algorithm; `reason` says why something is unknown, or what the evidence means.  `scope` says for which
+    sizes the verdict holds, `states` how many states were looked at.
     """
 
     property: str
@@ -37,3 +40,4 @@ class Result:
     span: Span | None = None
     seconds: float = 0.0
     states: int | None = None
+    rounds: RoundTrace | None = None

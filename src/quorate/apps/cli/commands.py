@@ -12,9 +12,10 @@ from typing import Any
 
 from quorate.apps.cli import reports
 from quorate.apps.cli.reports import FileReport, Report
-from quorate.lang import Loaded, load
+from quorate.lang import Loaded, LoadedRounds, load
 from quorate.lang.diagnostics import CATALOGUE, Diagnostic, LanguageError, explain
 from quorate.models.relational import RelationalModel
+from quorate.models.rounds import RoundModel
 from quorate.proof.verdicts import Result
 
 
@@ -36,6 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
     }
     try:
         _check_outputs(arguments)
+        if _about_rounds(arguments):
+            from quorate.apps.cli import rounds
+
+            return rounds.run(arguments)
         return verbs[arguments.verb](arguments)
     except LanguageError as problem:
         _print_diagnostics(problem.diagnostics, arguments)
@@ -43,6 +48,18 @@ def run(arguments: argparse.Namespace) -> int:
     except UsageError as problem:
         print(f"quorate {arguments.verb}: {problem}", file=sys.stderr)
         return 2
+
+
+def _about_rounds(arguments: argparse.Namespace) -> bool:
+    """Is the command about round-based algorithms?"""
+    paths = getattr(arguments, "files", None) or [getattr(arguments, "protocol", None) or ""]
+    rounds = [str(path).endswith(".rounds") for path in paths]
+    known = arguments.verb in ("parse", "check", "verify")
+    if any(rounds) and not all(rounds) and known:
+        raise UsageError("round-based algorithms and relational protocols need commands of their own")
+    if not any(rounds) and arguments.verb == "verify":
+        raise UsageError("verify understands round-based algorithms (*.rounds) only; see `induct` and `infer`")
+    return known and any(rounds)
 
 
 def _print_diagnostics(found: Sequence[Diagnostic], arguments: argparse.Namespace) -> None:
@@ -63,7 +80,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             if getattr(arguments, name, None):
                 raise UsageError(f"--{name} needs a single FILE")
     files = [getattr(arguments, "output", None), getattr(arguments, "write", None)]
-    if arguments.verb in ("induct", "infer", "check", "simulate"):
+    if arguments.verb in ("induct", "infer", "check", "simulate", "verify"):
         files += [getattr(arguments, "certificate", None), arguments.trace]
     for path in filter(None, files):
         folder = Path(path).parent
@@ -122,7 +139,12 @@ def _config(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in sorted(vars(arguments).items()) if name not in skipped}
 
 
-def finish(arguments: argparse.Namespace, files: Sequence[FileReport], loaded: Sequence[Loaded], started: float) -> int:
+def finish(
+    arguments: argparse.Namespace,
+    files: Sequence[FileReport],
+    loaded: Sequence[Loaded] | Sequence[LoadedRounds],
+    started: float,
+) -> int:
     warnings = tuple(warning for item in loaded for warning in item.warnings)
     report = Report(arguments.verb, _config(arguments), tuple(files), warnings, time.monotonic() - started)
     print(reports.render(report, arguments.output_format))
@@ -130,7 +152,7 @@ def finish(arguments: argparse.Namespace, files: Sequence[FileReport], loaded: S
 
 
 def file_report(
-    model: RelationalModel,
+    model: RelationalModel | RoundModel,
     verb: str,
     results: Sequence[Result],
     details: Sequence[str],

@@ -41,7 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     parse = verbs.add_parser("parse", help="syntax, types, and whether every query is decidable")
     _files(parse)
-    parse.add_argument("--to", choices=("ivy", "pyv", "json"), help="print the protocol in another language")
+    parse.add_argument("--to", choices=("ivy", "pyv", "rounds", "json"), help="print the protocol in another language")
     _output(parse)
 
     induct = verbs.add_parser("induct", help="are the safety property and the invariants in the file inductive?")
@@ -74,6 +74,8 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--size", metavar="SORT=N,…", help="sizes of the sorts (default: 2 each; with --depth: all sizes)"
     )
+    check.add_argument("--n", type=_positive, metavar="N", help="of a round-based algorithm: the number of processes")
+    _rounds(check)
     check.add_argument("--depth", type=_natural, metavar="K", help="bounded model checking: look at runs of K steps")
     check.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     check.add_argument(
@@ -95,6 +97,27 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _output(check)
     _limits(check, timeout=None)
+
+    verify = verbs.add_parser("verify", help="is a round-based algorithm right, for every number of processes?")
+    _files(verify)
+    verify.add_argument(
+        "--n",
+        type=_positive,
+        default=4,
+        metavar="N",
+        help="what is not proved for all n is searched for violations with up to N processes (default: 4)",
+    )
+    verify.add_argument(
+        "--time",
+        type=_seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="for that search, per number of processes (default: 30)",
+    )
+    verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all properties are proved")
+    verify.add_argument("--trace", metavar="FILE", help="save the first counterexample (*.json)")
+    _output(verify)
+    _limits(verify)
 
     simulate = verbs.add_parser("simulate", help="random runs of one finite instance")
     _files(simulate)
@@ -129,8 +152,17 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _rounds(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--set", metavar="NAME=N,…", help="of a round-based algorithm: values of its parameters")
+    parser.add_argument(
+        "--faults", type=_natural, metavar="F", help="of a round-based algorithm: how many faults at most"
+    )
+
+
 def _files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a protocol (.ivy, .pyv)")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="a protocol (.ivy, .pyv) or a round-based algorithm (.rounds)"
+    )
     parser.add_argument(
         "--lang", choices=("ivy", "pyv"), help="the language (default: from the extension or first line)"
     )

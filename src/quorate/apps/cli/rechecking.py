@@ -12,9 +12,24 @@ from quorate.apps.cli.commands import UsageError
 from quorate.apps.cli.reports import tool
 from quorate.files import write_atomically
 from quorate.lang import load
+from quorate.models.relational import RelationalModel
 from quorate.proof.certificates import CertificateError
 from quorate.proof.certificates import load as load_certificate
 from quorate.proof.checker import SOLVERS, Outcome, recheck
+
+
+def _model(path: str) -> RelationalModel:
+    """The relational protocol of a file, or the relational form of a round-based algorithm."""
+    if not path.endswith(".rounds"):
+        return load(path).model
+    from quorate.lang import load_rounds
+    from quorate.models.evaluation import RoundsError
+    from quorate.models.quorums import Unsaid, relational
+
+    try:
+        return relational(load_rounds(path).model)[0]
+    except (RoundsError, Unsaid) as problem:
+        raise CertificateError(str(problem)) from None
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         certificate = load_certificate(arguments.certificate)
         path = arguments.protocol or str(Path(arguments.certificate).parent / Path(certificate.protocol).name)
-        model = load(path).model
+        model = _model(path)
         outcomes = []
         for outcome in recheck(
             model, certificate, arguments.timeout, arguments.memory, arguments.jobs, bool(arguments.proofs)

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from quorate import __version__
 from quorate.lang.diagnostics import Diagnostic
 from quorate.models.relational import RelationalModel
+from quorate.models.rounds import RoundModel
 from quorate.models.source import Span
 from quorate.proof.verdicts import Result, Verdict, worst
 
@@ -60,7 +61,7 @@ class Report:
         return 3 if surprising == {"unknown"} else 1
 
 
-def expected_verdict(model: RelationalModel, verb: str, result: Result) -> Verdict:
+def expected_verdict(model: RelationalModel | RoundModel, verb: str, result: Result) -> Verdict:
     """What the file expects of a property: the most specific line that speaks of it, or else that it holds."""
     best: tuple[int, Verdict] = (0, "proved")
     for item in model.expectations:
@@ -103,6 +104,8 @@ def render(report: Report, output_format: str) -> str:
 def shown_name(name: str, span: Span | None) -> str:
     """The name of a property, with its line if the file does not give it that name."""
     if span is None:
+        return name
+    if span.source.text[span.start : span.end] == name:
         return name
     label = re.escape(name.rpartition(".")[2])
     named = re.search(rf"\[\s*{label}\s*\]", span.source.text[span.start : span.end])

@@ -123,12 +123,14 @@ def _prove_refutations(
     for number, _, answer in solve(small, quick):
         if answer.status == "unsat":
             done.add(number)
-            hints[asked[number]] = tuple(dict.fromkeys(used.name for used in answer.core if used.name != "guard"))
+            hints[asked[number]] = tuple(
+                dict.fromkeys(used.name for used in answer.core if not used.name.startswith("guard "))
+            )
     rest = [number for number in range(len(asked)) if number not in done]
     for number, _, answer in solve([groups[number] for number in rest], quick):
         name = asked[rest[number]]
         if answer.status == "unsat":
-            hints[name] = tuple(dict.fromkeys(used.name for used in answer.core if used.name != "guard"))
+            hints[name] = tuple(dict.fromkeys(used.name for used in answer.core if not used.name.startswith("guard ")))
         else:
             failed[name] = answer
     if not failed:

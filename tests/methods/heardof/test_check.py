@@ -1,0 +1,128 @@
+"""`check` on the library: every faulty variant is caught at the smallest n that shows the fault, with a run that replays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from quorate.lang import load_rounds, parse_rounds
+from quorate.methods.heardof.check import Options, check
+from quorate.models.evaluation import Machine, RoundsError, setting
+from quorate.models.source import Source
+from quorate.proof.round_traces import RoundReplayError, replay, show
+
+LIBRARY = Path(__file__).parents[3] / "protocols" / "rounds"
+
+BROKEN = [
+    ("coord_uniform_voting_decides_silence", 2, {}, "validity"),
+    ("coord_uniform_voting_unsafe", 2, {}, "agreement"),
+    ("flood_set_too_short", 3, {}, "agreement"),
+    ("herlihy_cas_not_atomic", 2, {}, "agreement"),
+    ("hybrid_one_small_quorum", 3, {"alpha": 1}, "agreement"),
+    ("last_voting_acknowledges_anything", 2, {}, "validity"),
+    ("last_voting_any_vote", 3, {}, "agreement"),
+    ("last_voting_both_inclusive", 2, {}, "agreement"),
+    ("last_voting_no_timestamp", 2, {}, "termination"),
+    ("one_third_rule_inclusive", 3, {}, "agreement"),
+    ("one_third_rule_majority", 5, {}, "agreement"),
+    ("simplified_coord_uniform_voting_two_coordinators", 2, {}, "agreement"),
+    ("uniform_voting_some_vote", 2, {}, "agreement"),
+]
+
+
+def test_every_faulty_variant_is_listed() -> None:
+    assert {name for name, *_ in BROKEN} == {path.stem for path in (LIBRARY / "broken").glob("*.rounds")}
+
+
+@pytest.mark.parametrize(("name", "n", "given", "wrong"), BROKEN, ids=[row[0] for row in BROKEN])
+def test_faulty_variants(name: str, n: int, given: dict[str, int], wrong: str) -> None:
+    model = load_rounds(LIBRARY / "broken" / f"{name}.rounds").model
+    if n > 2 and not given:
+        smaller = check(model, n - 1, setting(model, n - 1, given))
+        assert all(result.verdict == "proved" for result in smaller.results if result.property == wrong)
+    outcome = check(model, n, setting(model, n, given))
+    result = next(result for result in outcome.results if result.property == wrong)
+    assert result.verdict == "violated" and result.rounds is not None
+    replay(model, result.rounds)
+    assert f"{wrong} is violated" in show(model, result.rounds)
+
+
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        ("a_te", 4),
+        ("chandra_toueg", 2),
+        ("coord_uniform_voting", 2),
+        ("flood_min", 4),
+        ("flood_set", 4),
+        ("herlihy_cas", 5),
+        ("last_voting", 2),
+        ("one_third_rule", 4),
+        ("one_third_rule_lossy", 5),
+        ("simplified_coord_uniform_voting", 3),
+        ("uniform_voting", 3),
+    ],
+)
+def test_the_library_holds(name: str, n: int) -> None:
+    model = load_rounds(LIBRARY / f"{name}.rounds").model
+    outcome = check(model, n, setting(model, n, {}))
+    assert {result.verdict for result in outcome.results} == {"proved"}
+
+
+def test_a_changed_run_does_not_replay() -> None:
+    model = load_rounds(LIBRARY / "broken" / "coord_uniform_voting_unsafe.rounds").model
+    trace = check(model, 2, {}).results[0].rounds
+    assert trace is not None
+    first = replace(trace.happenings[1], heard=(0, 0))
+    for wrong in (
+        replace(trace, happenings=(trace.happenings[0], first, *trace.happenings[2:])),
+        replace(trace, configurations=trace.configurations[1:], happenings=trace.happenings[1:]),
+        replace(trace, violated="validity"),
+        replace(trace, violated="termination"),
+    ):
+        with pytest.raises(RoundReplayError):
+            replay(model, wrong)
+
+
+def test_what_holds_for_want_of_decisions_is_said_to() -> None:
+    text = "algorithm A\nstate\n  x: value = proposal\nround\n  send <x> to all\n  x := x\nproperty agreement\n"
+    outcome = check(parse_rounds(Source("a.rounds", text)).model, 2, {})
+    assert "vacuously" in outcome.results[0].reason
+
+
+def test_partition_symmetry_is_refused_where_values_are_ordered() -> None:
+    ordered = check(load_rounds(LIBRARY / "one_third_rule.rounds").model, 2, {})
+    assert any("partition symmetry is refused" in note and "line 11" in note for note in ordered.notes)
+    free = check(load_rounds(LIBRARY / "herlihy_cas.rounds").model, 2, {})
+    assert any("values are interchangeable" in note for note in free.notes)
+
+
+def test_circles_without_decisions_are_found() -> None:
+    """Nothing is lost any more, but a process that needs more than it can hear never decides."""
+    text = (
+        (LIBRARY / "one_third_rule_lossy.rounds")
+        .read_text()
+        .replace("if #<x> > 2*n/3: decide x", "if #<x> > n: decide x")
+    )
+    outcome = check(parse_rounds(Source("a.rounds", text)).model, 3, {"lossy": 1})
+    result = next(item for item in outcome.results if item.property == "termination")
+    assert result.verdict == "violated" and result.rounds is not None and result.rounds.loop is not None
+
+
+def test_a_predicate_over_several_rounds_is_refused() -> None:
+    text = (
+        "algorithm A\nstate\n  x: value = proposal\nround\n  send <x> to all\n  x := x\nround\n  send <x> to all\n  x := x\n"
+        "safe forall p, q. HO(p, 1) meets HO(q, 2)\nproperty agreement\n"
+    )
+    with pytest.raises(RoundsError, match="several rounds"):
+        check(parse_rounds(Source("a.rounds", text)).model, 2, {})
+
+
+def test_no_symmetry_gives_the_same_answers() -> None:
+    model = load_rounds(LIBRARY / "broken" / "one_third_rule_inclusive.rounds").model
+    with_names = check(model, 3, {}, None, Options(symmetry=False))
+    without = check(model, 3, {})
+    assert [item.verdict for item in with_names.results] == [item.verdict for item in without.results]
+    assert Machine(model).decision == 1
