@@ -1,6 +1,6 @@
 """Text to model and back.  `load` reads a file in whatever language it is; all languages share `diagnostics`.
 
-Read `reader` (tokens and expressions), `elaborate` (names and sorts), then `pyv` or `ivy`.
+Read `reader` (tokens and expressions), `elaborate` (names and sorts), then `pyv`, `ivy` or `mercury`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from quorate.lang.diagnostics import Diagnostic, LanguageError, Sink
 from quorate.lang.expectations import check_targets
+from quorate.models.process import ProcessModel
 from quorate.models.relational import Language, RelationalModel
 from quorate.models.source import Source, Span
 
@@ -23,17 +24,39 @@ class Loaded:
     warnings: tuple[Diagnostic, ...]
 
 
+@dataclass(frozen=True)
+class LoadedProcess:
+    """A Mercury program together with the warnings its text gave."""
+
+    model: ProcessModel
+    warnings: tuple[Diagnostic, ...]
+
+
+MERCURY_START = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:machine|process)\s+[A-Za-z_]", re.DOTALL)
+
+
 def detect(source: Source) -> Language | None:
     """The language of a text, from the file's extension or its first line."""
     if source.path.endswith(".ivy") or re.match(r"\s*#lang\s+ivy", source.text):
         return "ivy"
     if source.path.endswith(".pyv"):
         return "pyv"
+    if source.path.endswith((".mercury", ".ch")) or MERCURY_START.match(source.text):
+        return "mercury"
     return None
 
 
 def parse(source: Source, language: Language | None = None) -> Loaded:
-    """The model of a text.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    """The relational model of a text.  Raises `LanguageError` with all diagnostics if it cannot be read as one."""
+    loaded = parse_any(source, language)
+    if isinstance(loaded, LoadedProcess):
+        message = "this is a Mercury program; `verify`, `check --processes`, `parse` and `recheck` read those"
+        raise LanguageError((Diagnostic("Q0003", message, Span(source, 0, 0)),))
+    return loaded
+
+
+def parse_any(source: Source, language: Language | None = None) -> Loaded | LoadedProcess:
+    """The model of a text, of whatever family.  Raises `LanguageError` with all diagnostics if it cannot be read."""
     sink = Sink()
     language = language or detect(source)
     model: RelationalModel | None = None
@@ -45,6 +68,13 @@ def parse(source: Source, language: Language | None = None) -> Loaded:
         from quorate.lang.ivy.elaborate import read as read_ivy
 
         model = read_ivy(source, sink)
+    elif language == "mercury":
+        from quorate.lang.mercury.elaborate import read as read_mercury
+
+        process = read_mercury(source, sink)
+        if process is not None:
+            check_targets(process, sink)
+            return LoadedProcess(process, sink.sorted())
     else:
         sink.error("Q0001", "cannot tell which language this is", Span(source, 0, 0))
     if model is None:
@@ -59,7 +89,16 @@ def _unreadable(path: str | Path, reason: str) -> LanguageError:
 
 
 def load(path: str | Path, language: Language | None = None) -> Loaded:
-    """The model of a file.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    """The relational model of a file.  Raises `LanguageError` with all diagnostics if it cannot be read as one."""
+    return parse(_source(path), language)
+
+
+def load_any(path: str | Path, language: Language | None = None) -> Loaded | LoadedProcess:
+    """The model of a file, of whatever family.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    return parse_any(_source(path), language)
+
+
+def _source(path: str | Path) -> Source:
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -68,4 +107,4 @@ def load(path: str | Path, language: Language | None = None) -> Loaded:
         raise _unreadable(path, getattr(problem, "strerror", None) or str(problem)) from None
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    return parse(Source(str(path), text), language)
+    return Source(str(path), text)

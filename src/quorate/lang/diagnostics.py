@@ -104,10 +104,15 @@ class Sink:
 CATALOGUE: dict[str, tuple[str, str]] = {
     "Q0001": (
         "unknown language",
-        "The format of a file is found from its extension (.ivy, .pyv) or its first line (#lang ivy1.7). Rename the file or"
-        " pass --lang.",
+        "The format of a file is found from its extension (.ivy, .pyv, .mercury, .ch) or its first line (#lang ivy1.7, or"
+        " `process NAME` and `machine NAME` for Mercury). Rename the file or pass --lang.",
     ),
     "Q0002": ("cannot read the file", "The file does not exist, is not a regular text file, or is not UTF-8."),
+    "Q0003": (
+        "verb does not read this language",
+        "Mercury programs are read by `parse`, `check --processes`, `verify` and `recheck`; the other verbs are about relational"
+        " protocols (Ivy, mypyvy).",
+    ),
     "Q0101": (
         "syntax error",
         "The text at the mark cannot continue what stands before it. The message says what would have been possible there."
@@ -209,6 +214,40 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "cannot be printed in this language",
         "The target language has no way to say this, so the protocol cannot be converted without changing its meaning.",
     ),
+    "Q0401": (
+        "unknown action or agreement",
+        "Actions are declared under `actions`; an agreement is declared by its handlers, as in `on Partition<elect>(All, 1)`.",
+    ),
+    "Q0402": (
+        "unknown location",
+        "A `goto`, a specification or `crash locations` names a location that the program does not have, or the program has no"
+        " initial location, or more than one.",
+    ),
+    "Q0403": (
+        "location cannot be reached",
+        "No sequence of `goto` leads from the initial location to this one, so no process is ever there.",
+    ),
+    "Q0404": (
+        "value out of range",
+        "Integers have a fixed range. A number that is written down must lie in it; a computed value that leaves it counts on"
+        " from the other end.",
+    ),
+    "Q0405": (
+        "message does not fit its action",
+        "An action says whether it is a broadcast (`br`) or a rendezvous (`rz`), whether the environment takes part (`env`),"
+        " and which integers it carries, if any. Whoever sends or receives it has to agree with that.",
+    ),
+    "Q0406": (
+        "handlers of an agreement do not fit together",
+        "All handlers of an agreement are of one kind and choose the same number of winners; a location has at most one handler"
+        " for it, and only `_` and `recv` can have a condition (`where`) or, for `recv`, a `reply`.",
+    ),
+    "Q0407": (
+        "event that never takes place",
+        "An action is received but never sent, or sent as a rendezvous but never received, or nobody proposes a value in a"
+        " consensus.",
+    ),
+    "Q0408": ("never reached", "`goto` ends the handler, so what stands after it in the same block is never executed."),
 }
 
 
