@@ -41,7 +41,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     parse = verbs.add_parser("parse", help="syntax, types, and whether every query is decidable")
     _files(parse)
-    parse.add_argument("--to", choices=("ivy", "pyv", "json"), help="print the protocol in another language")
+    parse.add_argument("--to", choices=("ivy", "pyv", "mercury", "json"), help="print the protocol in another language")
+    parse.add_argument(
+        "--phases", action="store_true", help="of a Mercury program: its phases, and what does not fit them"
+    )
     _output(parse)
 
     induct = verbs.add_parser("induct", help="are the safety property and the invariants in the file inductive?")
@@ -93,6 +96,7 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--save-every", type=_seconds, default=30.0, metavar="S", help="seconds between two saves (default: 30)"
     )
+    check.add_argument("--processes", type=_positive, metavar="N", help="of a Mercury program (default: 2)")
     _output(check)
     _limits(check, timeout=None)
 
@@ -106,6 +110,12 @@ def build_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--timeout", type=_seconds, metavar="S", help="wall-clock seconds (default: no limit)")
     simulate.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     _output(simulate)
+
+    verify = verbs.add_parser("verify", help="is a Mercury program right for every number of processes?")
+    _files(verify)
+    verify.add_argument("--time", type=_seconds, default=60.0, metavar="S", help="per file (default: 60)")
+    verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all safety properties are proved")
+    _output(verify)
 
     recheck = verbs.add_parser("recheck", help="re-establish a certificate with the independent checker, both solvers")
     recheck.add_argument("certificate", metavar="CERTIFICATE")
@@ -130,9 +140,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a protocol (.ivy, .pyv)")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a protocol (.ivy, .pyv, .mercury)")
     parser.add_argument(
-        "--lang", choices=("ivy", "pyv"), help="the language (default: from the extension or first line)"
+        "--lang", choices=("ivy", "pyv", "mercury"), help="the language (default: from the extension or first line)"
     )
 
 

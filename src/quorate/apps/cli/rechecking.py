@@ -11,7 +11,8 @@ from typing import Any
 from quorate.apps.cli.commands import UsageError
 from quorate.apps.cli.reports import tool
 from quorate.files import write_atomically
-from quorate.lang import load
+from quorate.lang import Loaded, LoadedProcess, load_any
+from quorate.models.relational import RelationalModel
 from quorate.proof.certificates import CertificateError
 from quorate.proof.certificates import load as load_certificate
 from quorate.proof.checker import SOLVERS, Outcome, recheck
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         certificate = load_certificate(arguments.certificate)
         path = arguments.protocol or str(Path(arguments.certificate).parent / Path(certificate.protocol).name)
-        model = load(path).model
+        model = _relational(load_any(path))
         outcomes = []
         for outcome in recheck(
             model, certificate, arguments.timeout, arguments.memory, arguments.jobs, bool(arguments.proofs)
@@ -59,6 +60,19 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(f"{verdict}: {reason}")
     return code
+
+
+def _relational(loaded: Loaded | LoadedProcess) -> RelationalModel:
+    """What the certificate speaks of: of a Mercury program, its steps for every number of processes."""
+    if isinstance(loaded, Loaded):
+        return loaded.model
+    from quorate.models.process_counting import CountingError
+    from quorate.models.process_relational import relational
+
+    try:
+        return relational(loaded.model)
+    except CountingError as problem:
+        raise CertificateError(f"the program has no form for every number of processes: {problem}") from None
 
 
 def _line(outcome: Outcome) -> str:
