@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from quorate.lang import parse_any
+from quorate.lang.diagnostics import LanguageError
+from quorate.lang.mercury.printer import print_program
 from quorate.models.process import (
     Action,
     AllProcesses,
@@ -38,6 +41,7 @@ from quorate.models.process import (
     SetUpdate,
     Variable,
 )
+from quorate.models.source import Source
 
 
 class _Programs:
@@ -223,8 +227,22 @@ class _Programs:
 
 
 def random_program(random: Random) -> ProcessModel:
-    """A program with one property, called `safe`."""
-    return _Programs(random).program()
+    """A program without errors, read from its text, with one property, called `safe`."""
+    while True:
+        model = read_back(_Programs(random).program())
+        if model is not None:
+            return model
+
+
+def read_back(model: ProcessModel) -> ProcessModel | None:
+    """The program as it is read from its printed form; None if it has errors, such as an agreement without handlers."""
+    try:
+        loaded = parse_any(Source("random.mercury", print_program(model)))
+    except LanguageError:
+        return None
+    assert loaded.model == model
+    assert isinstance(loaded.model, ProcessModel)
+    return loaded.model
 
 
 def changed(model: ProcessModel, random: Random) -> ProcessModel:
@@ -256,7 +274,8 @@ def changed(model: ProcessModel, random: Random) -> ProcessModel:
     elif kind == "passive":
         broadcasts = [a.name for a in model.actions if a.broadcast]
         if broadcasts:
-            location = replace(location, passive=(*location.passive, random.choice(broadcasts)))
+            more = (*location.passive, random.choice(broadcasts))
+            location = replace(location, passive=tuple(dict.fromkeys(more)))
     elif kind == "crash":
         return replace(model, crash_locations=tuple(n for n in names if random.random() < 0.5), crash_actions=())
     elif kind == "winners":
@@ -270,6 +289,13 @@ def changed(model: ProcessModel, random: Random) -> ProcessModel:
     places = list(model.locations)
     places[number] = replace(location, handlers=tuple(handlers))
     return replace(model, locations=tuple(places))
+
+
+def mutant(model: ProcessModel, random: Random) -> ProcessModel:
+    """The program after some changes that leave it without errors."""
+    for _ in range(random.choice([1, 1, 2, 3])):
+        model = read_back(changed(model, random)) or model
+    return model
 
 
 def _more_winners(model: ProcessModel, name: str) -> ProcessModel:

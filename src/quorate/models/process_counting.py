@@ -9,6 +9,7 @@ all states reached by these steps, holds for the program.  Read `process_relatio
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -36,6 +37,7 @@ from quorate.models.process_steps import (
     Full,
     Incoming,
     Path,
+    Point,
     ProcessSteps,
     Term,
     Wrapped,
@@ -94,10 +96,7 @@ class AllSizes(ProcessSteps):
         for item in model.safety:
             if not self._counts_safely(item.specification):
                 raise CountingError(f"{item.name} asks that enough processes have certain values of a counter")
-        paths: list[Path] = []
-        for path in self.paths:
-            paths += self._open(path) if self._counts(path) else [path]
-        self.paths = paths
+        self.paths = self._apart([found for path in self.paths for found in self._opened(path)])
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -117,6 +116,22 @@ class AllSizes(ProcessSteps):
     def _is_counter(self, variable: Variable) -> bool:
         """Does its range hold every number of other processes?"""
         return variable.low == Number(0) and all(constant(variable.high, n) >= n - 1 for n in (1, 50))
+
+    def _opened(self, path: Path) -> Iterator[Path]:
+        if self._counts(path):
+            yield from self._open(path)
+        else:
+            yield path
+
+    def _apart(self, paths: list[Path]) -> list[Path]:
+        """Paths of one handler exclude each other no longer where tests were left open: they become alternatives."""
+        numbers: Counter[tuple[Point, str, str]] = Counter()
+        found = []
+        for path in paths:
+            key = path.source, path.trigger, path.event
+            found.append(replace(path, alternative=numbers[key]) if self.counters or not self.exact else path)
+            numbers[key] += 1
+        return found
 
     def _counts_safely(self, item: Specification) -> bool:
         """May what the specification asks about counters be taken to hold?  So where it only limits who does."""

@@ -327,7 +327,7 @@ class ProcessTheory:
                 yield from self._environment(action.name, p, who)
         for name, event in self.steps.agreements.items():
             if isinstance(event, Partition):
-                yield from self._partition(name, event, p, who)
+                yield from self._partition(name, event, who)
             else:
                 yield from self._consensus(name, p, who)
         if self.program.crashing:
@@ -337,26 +337,24 @@ class ProcessTheory:
         effects = [_Effect(equal(who, p), path.target, path.updates, incoming)]
         return Transition(name, (p,), (), self.taken(p, path, incoming), tuple(self.updates(who, effects)), path.span)
 
-    def _choice(self, action: str) -> tuple[tuple[Symbol, ...], dict[int, Symbol]]:
-        """Relations that say which of several handlers a process uses; the last needs none."""
-        most = max((path.alternative for path in self.steps.of("receive", action)), default=0)
-        chosen = {number: Symbol(f"uses~{number}", (PROCESS,), BOOL) for number in range(most)}
+    def _choice(self, paths: Sequence[Path]) -> tuple[tuple[Symbol, ...], dict[int, Symbol]]:
+        """Relations that say which of several alternatives a process takes; the last needs none."""
+        most = max((path.alternative for path in paths), default=0)
+        chosen = {number: Symbol(f"takes~{number}", (PROCESS,), BOOL) for number in range(most)}
         return tuple(chosen.values()), chosen
+
+    def _takes(self, who: Term, path: Path, incoming: Incoming, chosen: Mapping[int, Symbol]) -> Term:
+        """Can a process take a path, and is it the alternative that was chosen?"""
+        tests = [self.taken(who, path, incoming)]
+        tests += [neg(symbol(who)) for number, symbol in chosen.items() if number < path.alternative]
+        tests += [symbol(who) for number, symbol in chosen.items() if number == path.alternative]
+        return conj(*tests)
 
     def _receptions(
         self, who: Term, action: str, incoming: Incoming, chosen: Mapping[int, Symbol]
     ) -> list[tuple[Term, Path]]:
         """The paths by which a process may receive a message, with their conditions."""
-        found = []
-        for path in self.steps.of("receive", action):
-            condition = self.taken(who, path, incoming)
-            for number, symbol in chosen.items():
-                if number < path.alternative:
-                    condition = conj(condition, neg(symbol(who)))
-                elif number == path.alternative:
-                    condition = conj(condition, symbol(who))
-            found.append((condition, path))
-        return found
+        return [(self._takes(who, path, incoming, chosen), path) for path in self.steps.of("receive", action)]
 
     def _send(self, path: Path, p: Var) -> dict[str, object]:
         payload = {} if path.payload is None else self.values(p, path.payload, {})
@@ -364,7 +362,7 @@ class ProcessTheory:
 
     def _broadcast(self, path: Path, p: Var, who: Var) -> Transition:
         incoming = self._send(path, p)
-        symbols, chosen = self._choice(path.event)
+        symbols, chosen = self._choice(self.steps.of("receive", path.event))
         received = self._receptions(who, path.event, incoming, chosen)
         everyone = forall((who,), disj(equal(who, p), self.point(who, None), *(c for c, _ in received)))
         effects = [_Effect(equal(who, p), path.target, path.updates, {})]
@@ -375,7 +373,7 @@ class ProcessTheory:
     def _rendezvous(self, path: Path, p: Var, who: Var) -> Transition:
         q = Var("q", PROCESS)
         incoming = self._send(path, p)
-        symbols, chosen = self._choice(path.event)
+        symbols, chosen = self._choice(self.steps.of("receive", path.event))
         received = self._receptions(q, path.event, incoming, chosen)
         guard = [self.taken(p, path, {}), neg(equal(p, q)), disj(*(c for c, _ in received))]
         if path.receiver is not None:
@@ -398,7 +396,7 @@ class ProcessTheory:
                     if payload == payloads[0] or _reads_payload(path):
                         yield self._alone(name, p, who, path, incoming)
                 continue
-            symbols, chosen = self._choice(name)
+            symbols, chosen = self._choice(self.steps.of("receive", name))
             received = self._receptions(who, name, incoming, chosen)
             guard = forall((who,), disj(self.point(who, None), *(c for c, _ in received)))
             effects = [_Effect(c, path.target, path.updates, incoming) for c, path in received]
@@ -426,25 +424,31 @@ class ProcessTheory:
             )
             yield guard, member, event
 
-    def _partition(self, name: str, partition: Partition, p: Var, who: Var) -> Iterator[Transition]:
-        """p is one of the winners, who are at most so many."""
-        wins = Symbol("wins", (PROCESS,), BOOL)
-        others = [Var(f"W{i}", PROCESS) for i in range(partition.winners + 1)]
-        for guard, member, event in self._gathered(name, p, who):
+    def _partition(self, name: str, partition: Partition, who: Var) -> Iterator[Transition]:
+        """The winners are parameters: so many different participants, or all participants if they are fewer."""
+        winners = [Var(f"p{i + 1}", PROCESS) for i in range(partition.winners)]
+        first = winners[0]
+        for guard, member, event in self._gathered(name, first, who):
+
+            def wins(process: Term) -> Term:
+                return disj(*(equal(process, winner) for winner in winners))
 
             def loses(process: Term, event: Partition | Consensus = event) -> Term:
-                return conj(self.contains(p, event.participants, process, {}), neg(wins(process)))
+                return conj(self.contains(first, event.participants, process, {}), neg(wins(process)))
 
             incoming: Incoming = {"winners": wins, "losers": loses}
-            limits = [wins(p), forall((who,), implies(wins(who), member))]
-            few = neg(conj(distinct(others), *(wins(other) for other in others)))
-            limits.append(forall(others, few))
+            inside = [self.contains(first, event.participants, winner, {}) for winner in winners[1:]]
+            enough = disj(distinct(winners), forall((who,), implies(member, wins(who))))
+            paths = self.steps.of("win", name) + self.steps.of("lose", name)
+            symbols, chosen = self._choice(paths)
             effects = []
-            for trigger, condition in (("win", wins(who)), ("lose", conj(member, neg(wins(who))))):
-                for path in self.steps.of(trigger, name):  # type: ignore[arg-type]
-                    taken = conj(condition, self.taken(who, path, incoming))
-                    effects.append(_Effect(taken, path.target, path.updates, incoming))
-            yield Transition(name, (p,), (wins,), conj(guard, *limits), tuple(self.updates(who, effects)))
+            for path in paths:
+                condition = wins(who) if path.trigger == "win" else conj(member, neg(wins(who)))
+                taken = conj(condition, self._takes(who, path, incoming, chosen))
+                effects.append(_Effect(taken, path.target, path.updates, incoming))
+            everyone = forall((who,), implies(member, disj(*(effect.condition for effect in effects))))
+            guard = conj(guard, *inside, enough, *[everyone] * bool(symbols))
+            yield Transition(name, tuple(winners), symbols, guard, tuple(self.updates(who, effects)))
 
     def _consensus(self, name: str, p: Var, who: Var) -> Iterator[Transition]:
         """p proposes the value that is decided.  Where participants can crash meanwhile, any of them may."""
@@ -456,17 +460,23 @@ class ProcessTheory:
             if event.proposal is None:
                 continue
             incoming: Incoming = {"decided": self.values(p, Read(event.proposal), {})}
+            symbols, chosen = self._choice(paths)
             effects = [
-                _Effect(conj(member, self.taken(who, path, incoming)), path.target, path.updates, incoming)
+                _Effect(conj(member, self._takes(who, path, incoming, chosen)), path.target, path.updates, incoming)
                 for path in paths
             ]
+            if symbols:
+                everyone = forall((who,), implies(member, disj(*(effect.condition for effect in effects))))
+                guard = conj(guard, everyone)
             updates = self.updates(who, effects)
-            yield Transition(name, (p,), (), guard, tuple(updates))
+            yield Transition(name, (p,), symbols, guard, tuple(updates))
             if risky:
                 fails = Symbol("fails", (PROCESS,), BOOL)
-                at_risk = disj(*(self.taken(who, path, incoming) for path in risky))
+                at_risk = disj(*(self._takes(who, path, incoming, chosen) for path in risky))
                 limit = forall((who,), implies(fails(who), conj(member, at_risk)))
-                yield Transition(name, (p,), (fails,), conj(guard, limit), tuple(self._without(updates, fails, who)))
+                yield Transition(
+                    name, (p,), (*symbols, fails), conj(guard, limit), tuple(self._without(updates, fails, who))
+                )
 
     def _crash(self, p: Var, who: Var) -> Transition:
         crashing = [point for point in self.steps.points if point.location in self.program.crashing]

@@ -104,7 +104,7 @@ class Path:
     """One way through a handler, or through the rest of one that waits.
 
     `receiver` is None for a broadcast, and for a rendezvous with anyone.  Handlers of one event in one location are
-    alternatives, numbered from 0; the paths of one handler exclude each other.
+    alternatives, numbered from 0; paths of one event from one point with the same number exclude each other.
     """
 
     source: Point

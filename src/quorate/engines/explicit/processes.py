@@ -331,11 +331,10 @@ class _Lowering:
         if name != "crash":
             self.enabled.append(whole if enabled is None else enabled)
 
-    def receptions(
-        self, process: int, action: str, incoming: Mapping[str, object], choices: list[int]
+    def reactions(
+        self, process: int, paths: Sequence[Path], incoming: Mapping[str, object], choices: list[int]
     ) -> tuple[Node, Node, list[tuple[Node, Mapping[int, Node]]]]:
-        """How a process receives a message: the condition, the same whatever is chosen, and what it does."""
-        paths = self.steps.of("receive", action)
+        """How a process takes one of some paths: the condition, the same whatever is chosen, and what it does."""
         alternatives = max((path.alternative for path in paths), default=0) + 1
         pick = None
         if alternatives > 1:
@@ -352,6 +351,12 @@ class _Lowering:
                 condition = self.graph.conj((condition, self.graph.equal(pick, self.graph.const(path.alternative))))
             effects.append((condition, self.effects(process, path, incoming)))
         return self.graph.disj(c for c, _ in effects), self.graph.disj(anyhow), effects
+
+    def receptions(
+        self, process: int, action: str, incoming: Mapping[str, object], choices: list[int]
+    ) -> tuple[Node, Node, list[tuple[Node, Mapping[int, Node]]]]:
+        """How a process receives a message."""
+        return self.reactions(process, self.steps.of("receive", action), incoming, choices)
 
     def broadcast(
         self, name: str, action: str, sender: int | None, guard: list[Node], own: Mapping[int, Node], payload: Choices
@@ -485,11 +490,14 @@ class _Lowering:
                     lost = [graph.conj((who[q], graph.neg(won[q]))) for q in self.all]
                     incoming = {"winners": won, "losers": lost}
                     effects = []
+                    choices: list[int] = []
+                    enabled = graph.conj(tests)
                     for process in self.all:
-                        for path in self.steps.of("win" if process in winners else "lose", name):
-                            taken = graph.conj((who[process], self.taken(process, path, incoming)))
-                            effects.append((taken, self.effects(process, path, incoming)))
-                    self.rule(name, tests, self.merge(effects))
+                        paths = self.steps.of("win" if process in winners else "lose", name)
+                        able, _, changes = self.reactions(process, paths, incoming, choices)
+                        tests.append(graph.disj((graph.neg(who[process]), able)))
+                        effects += [(graph.conj((who[process], taken)), change) for taken, change in changes]
+                    self.rule(name, tests, self.merge(effects), choices, enabled)
 
     def _consensus(self, name: str) -> None:
         graph = self.graph
@@ -504,17 +512,20 @@ class _Lowering:
                     continue
                 incoming = {"decided": self.choices(proposer, Read(event.proposal), {})}
                 effects = []
+                choices: list[int] = []
+                everyone = []
                 for process in self.all:
-                    for path in paths:
-                        taken = graph.conj((who[process], self.taken(process, path, incoming)))
-                        effects.append((taken, self.effects(process, path, incoming)))
+                    able, _, changes = self.reactions(process, paths, incoming, choices)
+                    everyone.append(graph.disj((graph.neg(who[process]), able)))
+                    effects += [(graph.conj((who[process], taken)), change) for taken, change in changes]
                 updates = self.merge(effects)
                 for number in range(most + 1):
                     enough = self.at_least(2 * number + 1, who)
                     for lost in combinations(self.all, number):
                         tests = [condition, enough, *(who[q] for q in lost)]
                         tests += [graph.disj(self.taken(q, path, incoming) for path in risky) for q in lost]
-                        self.rule(name, tests, {**updates, **self.crash(lost)})
+                        enabled = graph.conj(tests)
+                        self.rule(name, [*tests, *everyone], {**updates, **self.crash(lost)}, choices, enabled)
 
     # -- properties and symmetry -----------------------------------------------------------------------------------
 

@@ -453,8 +453,10 @@ class _Elaboration:
                 continue
             for number, (specification, span) in enumerate(listed, 1):
                 name = print_specification(specification).replace(" ", "")
-                if item.name is not None:
-                    name = item.name if len(listed) == 1 else f"{item.name}_{number}"
+                if item.name is not None and len(listed) == 1:
+                    name, span = item.name, item.span
+                elif item.name is not None:
+                    name = f"{item.name}_{number}"
                 elif name in found:
                     continue
                 if name in found:

@@ -215,6 +215,7 @@ class CountSyntax(Expression):
 class PropertyDeclaration:
     name: str | None
     specification: Expression
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -287,11 +288,12 @@ class _Grammar(Parser):
             if self.at("liveness"):
                 self.fail("liveness properties are not read", code="Q0104")
             self.advance()
-            name = None
+            name, start = None, self.token.span
             if self.accept("["):
                 name = self.expect("name", "of the property").text
                 self.expect("]", "after the name")
-            found.append(PropertyDeclaration(name, self.expression()))
+            specification = self.expression()
+            found.append(PropertyDeclaration(name, specification, self.since(start)))
             self.accept(";")
         if not found:
             self.fail("expected `safety`")

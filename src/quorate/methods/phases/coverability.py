@@ -61,8 +61,10 @@ Option = tuple[int, Facts]
 class Backwards:
     """The cubes from which a step may lead into a cube."""
 
-    def __init__(self, states: LocalStates) -> None:
+    def __init__(self, states: LocalStates, most_winners: int = 2) -> None:
         self.states, self.steps, self.model = states, states.steps, states.model
+        self.most_winners = most_winners
+        """Up to how many winners of a partition are all named."""
         self.receiving: dict[tuple[str, int | None], list[Move]] = {}
         self.sending: dict[tuple[str, int | None], list[Move]] = {}
         self.alone: list[Move] = []
@@ -360,45 +362,30 @@ class Backwards:
         return found
 
     def _partition(self, cube: Cube, name: str, event: Partition) -> Iterator[Cube]:
-        """Some of the named processes take part, and at most so many of them win."""
+        """Some of the named processes take part, and at most so many of them win.
+
+        Where one of them loses, there are as many winners as there can be; those that are not named become so, if few.
+        """
         win, lose = (self.agreeing.get((trigger, name, None), []) for trigger in ("win", "lose"))
         for members in _subsets(range(cube.size)):
             for number in range(min(event.winners, len(members)) + 1):
-                for winners in combinations(members, number):
-                    inside = frozenset(members)
-                    role = _Role(cube.size, None, frozenset(winners), inside - set(winners))
+                others = event.winners - number if number < len(members) else 0
+                if event.winners > self.most_winners:
+                    others = min(others, number == 0)
+                larger = Cube((*cube.masks, *[self.states.everything] * others), cube.facts)
+                new = range(cube.size, larger.size)
+                inside = frozenset((*members, *new))
+                for chosen in combinations(members, number):
+                    winners = frozenset((*chosen, *new))
+                    role = _Role(larger.size, None, winners, inside - winners)
                     parts = []
-                    for i in range(cube.size):
+                    for i in range(larger.size):
                         if i not in inside:
-                            parts.append(self.idle(cube, i))
+                            parts.append(self.idle(larger, i))
                             continue
                         waiting = self._gathered(name, i, inside, role)
-                        moves = win if i in winners else lose
-                        parts.append(self._participating(cube, i, moves, waiting, role))
-                    if number or not inside:
-                        yield from self.combine(parts)
-                    else:
-                        yield from self._won_by_another(cube, name, parts, inside, role)
-
-    def _won_by_another(
-        self, cube: Cube, name: str, parts: list[list[Option]], members: frozenset[int], role: _Role
-    ) -> Iterator[Cube]:
-        """Where all named participants lose, somebody else wins."""
-        other = cube.size
-        winner = _Role(other + 1, None, frozenset([other]), members)
-        larger = self._with_another(cube)
-        waiting = self._gathered(name, other, members | {other}, winner)
-        win = self.agreeing.get(("win", name, None), [])
-        last = self._participating(larger, other, win, waiting, winner)
-        extended = []
-        for i, options in enumerate(parts):
-            if i not in members:
-                extended.append(options)
-                continue
-            whole = self._gathered(name, i, members | {other}, winner)
-            lose = self.agreeing.get(("lose", name, None), [])
-            extended.append(self._participating(larger, i, lose, whole, winner))
-        yield from self.combine([*extended, last])
+                        parts.append(self._participating(larger, i, win if i in winners else lose, waiting, role))
+                    yield from self.combine(parts)
 
     def _consensus(self, cube: Cube, name: str) -> Iterator[Cube]:
         """One of the participants, named or not, proposes what is decided."""

@@ -232,13 +232,17 @@ class LocalGraph:
         start = self.states.initial
         goals = {i for i in range(len(self.states.states)) if targets >> i & 1}
         ahead = _paths(start, useful)
+        found = []
         for edge in useful:
             if not edge.independent and edge.source in ahead:
                 onwards = _paths(edge.target, useful)
-                reached = [goal for goal in goals if goal in onwards]
-                if reached:
-                    return [*ahead[edge.source], edge, *min((onwards[goal] for goal in reached), key=len)]
-        return None
+                found += [[*ahead[edge.source], edge, *onwards[goal]] for goal in goals if goal in onwards]
+        return min(found, key=_cost, default=None)
+
+
+def _cost(path: Sequence[Edge]) -> tuple[int, int]:
+    """Paths with few steps that need other processes first, then short ones."""
+    return sum(not edge.independent for edge in path), len(path)
 
 
 def _event(label: Label) -> str:
@@ -257,14 +261,19 @@ def _backwards(goals: set[int], edges: Sequence[Edge]) -> set[int]:
 
 
 def _paths(start: int, edges: Sequence[Edge]) -> dict[int, list[Edge]]:
-    """A shortest path to each state."""
-    found: dict[int, list[Edge]] = {start: []}
-    todo = [start]
-    for state in todo:
+    """A best path to each state."""
+    found: dict[int, list[Edge]] = {}
+    waiting: dict[int, tuple[tuple[int, int], list[Edge]]] = {start: ((0, 0), [])}
+    while waiting:
+        state = min(waiting, key=lambda item: waiting[item][0])
+        _, path = waiting.pop(state)
+        found[state] = path
         for edge in edges:
             if edge.source == state and edge.target not in found:
-                found[edge.target] = [*found[state], edge]
-                todo.append(edge.target)
+                longer = [*path, edge]
+                cost = _cost(longer)
+                if edge.target not in waiting or cost < waiting[edge.target][0]:
+                    waiting[edge.target] = cost, longer
     return found
 
 

@@ -99,7 +99,8 @@ class _Verification:
             samples = self._samples(processes)
             self._attempt(samples, Limits(guesses=40, ends=self.ends))
         if self._undecided():
-            self._attempt({}, Limits(ends=self.ends))
+            self.backwards = Backwards(self.states, most_winners=6)
+            self._attempt({}, Limits(processes=10, ends=self.ends))
 
     def _undecided(self) -> list[Property]:
         return [item for item in self.open() if item.name in self.bad]
