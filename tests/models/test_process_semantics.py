@@ -67,7 +67,8 @@ def test_who_has_crashed_blocks_nobody_and_is_in_no_set() -> None:
 
 
 def test_a_process_waits_in_front_of_a_send_that_does_not_begin_its_handler() -> None:
-    text = "actions\n br b : unit\n env rz e : unit\ninitial location L\n on recv(e) do sendbr(b) goto M\nlocation M\n passive b\n"
+    text = "actions\n br b : unit\n env rz e : unit\ninitial location L\n on recv(e) do sendbr(b) goto M\n"
+    text += "location M\n passive b\n"
     semantics = program(text, 2)
     state = next(s for s in after(semantics, "e") if s[0].pending)
     assert places(state) == ["L", "L"]
@@ -86,7 +87,8 @@ def test_an_internal_handler_sends_at_once() -> None:
 def test_a_rendezvous_with_a_named_process_waits_for_that_process() -> None:
     text = (
         "variables\n id who\nactions\n br hello : unit\n rz r : unit\ninitial location L\n on _ do sendbr(hello) goto S\n"
-        " on recv(hello) do who := hello.sID goto R\nlocation S\n on recv(r) do goto T\nlocation R\n on _ do sendrz(r, who) goto T\n"
+        " on recv(hello) do who := hello.sID goto R\nlocation S\n on recv(r) do goto T\n"
+        "location R\n on _ do sendrz(r, who) goto T\n"
         " on recv(r) do goto T\nlocation T\n"
     )
     semantics = program(text, 3)
@@ -154,6 +156,7 @@ def test_registers_last_as_long_as_somebody_reads_them() -> None:
 
 
 def test_where_a_condition_does_not_hold_a_message_is_not_received() -> None:
-    text = "variables\n int[0,1] x\nactions\n env rz e : int[0,1]\ninitial location L\n on recv(e) where (e.payload = 1) do x := 1\n"
+    text = "variables\n int[0,1] x\nactions\n env rz e : int[0,1]\ninitial location L\n"
+    text += " on recv(e) where (e.payload = 1) do x := 1\n"
     semantics = program(text, 1)
     assert [step.value for step in steps(semantics, semantics.initial)] == [1]

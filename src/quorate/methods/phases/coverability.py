@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import TypeVar
 
 from quorate.methods.phases.cubes import Cube, Fact, View
 from quorate.methods.phases.locals import LocalStates, Move
@@ -36,6 +37,7 @@ from quorate.models.process import (
 from quorate.models.process_steps import Changed, Contains, Full, Incoming, Nobody, Point, Term
 
 Facts = dict[Fact, bool]
+Item = TypeVar("Item")
 ALIVE = "alive"
 """The owner of no set: `(ALIVE, j, j)` says whether process j has crashed."""
 
@@ -65,6 +67,8 @@ class Backwards:
         self.states, self.steps, self.model = states, states.steps, states.model
         self.most_winners = most_winners
         """Up to how many winners of a partition are all named."""
+        self._known: dict[Cube, list[Cube]] = {}
+        self._sources: dict[tuple[int, int], int] = {}
         self.receiving: dict[tuple[str, int | None], list[Move]] = {}
         self.sending: dict[tuple[str, int | None], list[Move]] = {}
         self.alone: list[Move] = []
@@ -172,7 +176,7 @@ class Backwards:
         own = [(fact, truth) for fact, truth in cube.facts if fact[1] == process]
         found: dict[frozenset[tuple[Fact, bool]], int] = {}
         for move in moves:
-            mask = move.before(cube.masks[process])
+            mask = self.sources(move, cube.masks[process])
             if not mask:
                 continue
             ways = self.condition(process, move.condition, True, role)
@@ -186,6 +190,19 @@ class Backwards:
                 key = frozenset(facts.items())
                 found[key] = found.get(key, 0) | mask
         return [(mask, dict(key)) for key, mask in found.items()]
+
+    def sources(self, move: Move, mask: int) -> int:
+        """The local states from which a move leads into the mask."""
+        key = id(move), mask
+        found = self._sources.get(key)
+        if found is None:
+            found = self._sources[key] = move.before(mask)
+        return found
+
+    def able(self, cube: Cube, moves: Iterable[Move]) -> frozenset[int]:
+        """The processes that one of some moves can have brought to where they are."""
+        listed = list(moves)
+        return frozenset(i for i, mask in enumerate(cube.masks) if any(self.sources(move, mask) for move in listed))
 
     def idle(self, cube: Cube, process: int, mask: int | None = None) -> list[Option]:
         """A process that takes no part."""
@@ -244,8 +261,14 @@ class Backwards:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def before(self, cube: Cube) -> Iterator[Cube]:
+    def before(self, cube: Cube) -> list[Cube]:
         """Cubes that together contain every state from which one step leads into the cube."""
+        found = self._known.get(cube)
+        if found is None:
+            found = self._known[cube] = list(dict.fromkeys(item.ordered() for item in self._before(cube)))
+        return found
+
+    def _before(self, cube: Cube) -> Iterator[Cube]:
         yield from self._alone(cube)
         yield from self._crash(cube)
         for name, value in self.sending:
@@ -367,7 +390,8 @@ class Backwards:
         Where one of them loses, there are as many winners as there can be; those that are not named become so, if few.
         """
         win, lose = (self.agreeing.get((trigger, name, None), []) for trigger in ("win", "lose"))
-        for members in _subsets(range(cube.size)):
+        can_win, can_lose = self.able(cube, win), self.able(cube, lose)
+        for members in _subsets(can_win | can_lose):
             for number in range(min(event.winners, len(members)) + 1):
                 others = event.winners - number if number < len(members) else 0
                 if event.winners > self.most_winners:
@@ -376,6 +400,8 @@ class Backwards:
                 new = range(cube.size, larger.size)
                 inside = frozenset((*members, *new))
                 for chosen in combinations(members, number):
+                    if not (can_win.issuperset(chosen) and can_lose.issuperset(set(members).difference(chosen))):
+                        continue
                     winners = frozenset((*chosen, *new))
                     role = _Role(larger.size, None, winners, inside - winners)
                     parts = []
@@ -394,7 +420,10 @@ class Backwards:
             assert value is not None
             proposing = self.states.proposing(name, value)
             moves = self.agreeing["decide", name, value]
-            for members in _subsets(range(cube.size)):
+            lost_or_done = self.able(cube, moves) | {
+                i for i, mask in enumerate(cube.masks) if mask & self.states.crashed
+            }
+            for members in _subsets(lost_or_done):
                 for proposer in (*members, cube.size):
                     larger = cube if proposer < cube.size else self._with_another(cube)
                     inside = frozenset(members) | {proposer}
@@ -446,7 +475,7 @@ class Backwards:
 
 def _subsets(items: Iterable[int]) -> Iterator[tuple[int, ...]]:
     """All but the empty one."""
-    listed = list(items)
+    listed = sorted(items)
     for number in range(1, len(listed) + 1):
         yield from combinations(listed, number)
 
@@ -537,9 +566,13 @@ class Search:
     and the search begins again, so that only runs into a violation are believed.
     """
 
-    def __init__(self, backwards: Backwards, samples: dict[int, set[View]], limits: Limits) -> None:
+    def __init__(
+        self, backwards: Backwards, samples: dict[int, set[View]], limits: Limits, turned: bool = False
+    ) -> None:
         self.backwards, self.states = backwards, backwards.states
         self.samples, self.limits = samples, limits
+        self.turned = turned
+        """Whether guesses are tried in the opposite order: where one order leads astray, the other may not."""
         self.wrong: list[Cube] = []
         self.guesses = 0
         self._restart()
@@ -639,11 +672,14 @@ class Search:
     def _known_wrong(self, cube: Cube) -> bool:
         return any(cube.covers(wrong) for wrong in self.wrong)
 
+    def _order(self, items: Iterable[Item]) -> list[Item]:
+        return list(items)[:: -1 if self.turned else 1]
+
     def shrink(self, cube: Cube) -> Cube:
         """As few of its processes as no reachable state is known to have."""
         for size in sorted(self.samples):
             if size < cube.size:
-                for chosen in combinations(range(cube.size), size):
+                for chosen in self._order(combinations(range(cube.size), size)):
                     smaller = cube.only(chosen)
                     if self.unseen(smaller):
                         return smaller
@@ -656,7 +692,7 @@ class Search:
         cube = self.shrink(cube)
         if cube.size not in self.samples:
             return cube
-        for fact in sorted(cube.facts):
+        for fact in self._order(sorted(cube.facts)):
             weaker = Cube(cube.masks, cube.facts - {fact})
             if self.unseen(weaker):
                 cube = weaker

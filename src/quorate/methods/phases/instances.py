@@ -17,6 +17,9 @@ from quorate.proof.process_runs import ProcessRun, replay
 PATIENCE = 0.4
 """Seconds that plain Python may take before code is compiled."""
 
+MOST_PERMUTATIONS = 24
+"""With more of them plain Python is not worth the wait."""
+
 
 @dataclass(frozen=True)
 class Explored:
@@ -37,7 +40,8 @@ def explore(
     reference = Reference(system)
     plain = ReferenceSearch(reference, symmetry, keep_going)
     plain.begin()
-    plain.run(max(0.0, min(PATIENCE, ends - time.monotonic())))
+    many = system.symmetry is not None and len(system.symmetry[0]) > MOST_PERMUTATIONS
+    plain.run(max(0.0, min(PATIENCE / 10 if many else PATIENCE, ends - time.monotonic())))
     if plain.status == RUNNING:
         try:
             return _compiled(instance, reference, symmetry, ends, keep_going, with_runs)

@@ -93,11 +93,14 @@ class _Verification:
                 reason = "`atleast` is decided for a fixed number of processes only"
                 self.reasons[item.name] = f"{reason}; no violation with up to {max(self.searched, default=0)}"
         self._attempt({}, Limits(cubes=60, ends=min(self.ends, time.monotonic() + 2.0)))
+        everything: dict[int, set[View]] = {}
         for processes in self._sample_sizes():
-            if not self._undecided() or time.monotonic() > self.ends:
-                return
-            samples = self._samples(processes)
-            self._attempt(samples, Limits(guesses=40, ends=self.ends))
+            everything = self._samples(processes) or everything
+            for size, turned in ((2, False), (3, False), (2, True), (3, True)):
+                samples = {number: seen for number, seen in everything.items() if number <= size}
+                ends = min(self.ends, time.monotonic() + 2.0)
+                self._attempt(samples, Limits(processes=5, guesses=10, ends=ends), turned)
+        self._attempt(everything, Limits(ends=time.monotonic() + (self.ends - time.monotonic()) / 2))
         if self._undecided():
             self.backwards = Backwards(self.states, most_winners=6)
             self._attempt({}, Limits(processes=10, ends=self.ends))
@@ -106,18 +109,16 @@ class _Verification:
         return [item for item in self.open() if item.name in self.bad]
 
     def _sample_sizes(self) -> list[int]:
-        """An instance with losers beside winners, then one more process."""
+        """Instances with losers beside winners: small ones mislead."""
         most = max([e.winners for e in self.states.steps.agreements.values() if isinstance(e, Partition)], default=1)
-        first = min(5, max(4, most + 1))
-        return [first, first + 1] if first < 5 else [first]
+        return [4, 5] if most < 4 else [5]
 
-    def _attempt(self, samples: dict[int, set[View]], limits: Limits) -> None:
+    def _attempt(self, samples: dict[int, set[View]], limits: Limits, turned: bool = False) -> None:
+        """One search for each property that is open."""
         for item in self._undecided():
-            share = limits.ends
-            if limits.ends == self.ends:
-                share = min(self.ends, time.monotonic() + max(1.0, (self.ends - time.monotonic()) / 2))
-            search = Search(self.backwards, samples, Limits(limits.cubes, limits.processes, limits.guesses, share))
-            found = search.run(self.bad[item.name], self.progress)
+            if time.monotonic() > self.ends:
+                return
+            found = Search(self.backwards, samples, limits, turned).run(self.bad[item.name], self.progress)
             if found.closed:
                 self.proofs[item.name] = needed(self.backwards, self.bad[item.name], found.cubes)
             else:
@@ -130,7 +131,9 @@ class _Verification:
             self.wanted.add(found.reached + 1)
 
     def _samples(self, processes: int) -> dict[int, set[View]]:
-        """Views of the reachable states of one instance; none if it is too large."""
+        """Views of the reachable states of one instance; none if it is too large, or nothing is open."""
+        if not self._undecided():
+            return {}
         self.progress(f"collecting states of {processes} processes")
         try:
             instance = ProcessInstance(self.model, processes, steps=self.states.steps)
