@@ -428,6 +428,17 @@ class ProcessModel:
         return Number(low), Number(high)
 
     @cached_property
+    def implementations(self) -> dict[str, list[str]]:
+        """The files that are to implement agreements, each with the names of these."""
+        found: dict[str, list[str]] = {}
+        for _, handler in self.handlers:
+            event = handler.event
+            if isinstance(event, Partition | Consensus) and event.implementation is not None:
+                names = found.setdefault(event.implementation, [])
+                names += [event.name] * (event.name not in names)
+        return found
+
+    @cached_property
     def counts_processes(self) -> bool:
         """Does the program speak of `N`?"""
         expressions = [e for _, handler in self.handlers for e in expressions_of(handler)]

@@ -77,7 +77,8 @@ def describe(step: Step) -> str:
         case "rendezvous":
             return f"{actors} sends {step.name}{value} to {others}"
         case "partition":
-            return f"{step.name}: {actors} win{'s' * (len(step.actors) == 1)}{f', {others} lose' if others else ''}"
+            lose = f", {others} lose{'s' * (len(step.others) == 1)}" if others else ""
+            return f"{step.name}: {actors} win{'s' * (len(step.actors) == 1)}{lose}"
         case "consensus":
             return f"{step.name}: {actors} decide {step.value}{f', {others} crash meanwhile' if others else ''}"
     return f"{actors} crashes"
