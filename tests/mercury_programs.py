@@ -106,7 +106,9 @@ class _Programs:
         kind = self.pick(kinds)
         if kind == "count":
             bound = Arithmetic("-", ProcessCount(), Number(self.pick([0, 1, 1, 1, 2])))
-            found = Comparison(self.pick(["=", "=", ">=", "<", "!=", ">"]), Read("count"), bound)
+            counted = self.pick([Read("count"), Read("count"), Arithmetic("+", Read("count"), Number(1))])
+            sides = (counted, bound) if self.maybe(0.8) else (bound, counted)
+            found = Comparison(self.pick(["=", "=", ">=", "<", "!=", ">", "<="]), *sides)
         elif kind == "id":
             found = Comparison(self.pick(["=", "!="]), self.identity(event), self.identity(event))
         else:
@@ -132,6 +134,8 @@ class _Programs:
         kind = self.pick(kinds)
         if kind == "assign":
             name = self.pick(self.ints)
+            if self.counters and self.maybe(0.15):
+                return Assign(name, self.pick([Read("count"), Arithmetic("-", ProcessCount(), Read("count"))]))
             return Assign(name, self.integer(event, *self.ints[name]))
         if kind == "set":
             if self.maybe(0.15):
@@ -143,8 +147,8 @@ class _Programs:
             return Assign("who", self.identity(event))
         if kind == "count":
             if self.maybe(0.25):
-                return Assign("count", Number(0))
-            return Assign("count", Arithmetic("+", Read("count"), Number(1)))
+                return Assign("count", Number(self.pick([0, 0, 0, 1])))
+            return Assign("count", Arithmetic(self.pick("++++++-"), Read("count"), Number(self.pick([1, 1, 1, 1, 2]))))
         if kind == "if":
             return If(
                 self.condition(event),
@@ -213,9 +217,14 @@ class _Programs:
         variables = [
             Variable(name, "int", Number(low), Number(high), Number(low)) for name, (low, high) in self.ints.items()
         ]
-        variables += [Variable(name, "int", Number(0), ProcessCount(), Number(0)) for name in self.counters]
+        for name in self.counters:
+            high = self.pick([ProcessCount(), ProcessCount(), Arithmetic("-", ProcessCount(), Number(1))])
+            first = self.pick([Number(0), Number(0), Number(0), high])
+            variables.append(Variable(name, "int", Number(0), high, first))
         variables += [Variable(name, "set") for name in self.sets] + [Variable(name, "id") for name in self.ids]
         crash = tuple(name for name in self.locations if self.maybe(0.5)) if self.maybe(0.5) else ()
+        events = [*self.actions, *self.agreements]
+        crash_actions = (self.pick(events),) if self.maybe(0.1) else ()
         return ProcessModel(
             "Random",
             tuple(variables),
@@ -223,6 +232,7 @@ class _Programs:
             tuple(locations),
             (Property("safe", specification),),
             crash,
+            crash_actions,
         )
 
 

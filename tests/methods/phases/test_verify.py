@@ -29,8 +29,8 @@ from quorate.proof.process_runs import ProcessRun, replay, show_run
 from quorate.proof.traces import ReplayError
 
 LIBRARY = Path(__file__).parents[3] / "protocols" / "mercury"
-SLOW = ("sats_landing", "sats_landing_ii")
-"""Programs whose instance with five processes is searched, in code that has to be compiled first."""
+SLOW = ("sats_landing", "sats_landing_ii", "sensor_network_with_reset", "sats_landing_approach_alone")
+"""Programs that need the states of five processes, found by code that has to be compiled first."""
 
 
 def load(path: Path) -> ProcessModel:
@@ -90,6 +90,12 @@ def test_verdicts_are_as_expected(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("path", [p for p in BROKEN if p.stem in SLOW], ids=lambda path: path.stem)
+def test_larger_programs_are_broken_as_expected(path: Path) -> None:
+    keeps_its_word(path)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
 def test_every_certificate_is_accepted(path: Path) -> None:
     certificate = keeps_its_word(path).certificate
@@ -133,14 +139,14 @@ def closed(model: ProcessModel) -> bool:
     states = LocalStates(AllSizes(model))
     backwards = Backwards(states)
     bad = violations(states, model.safety[0].specification)
-    found = Search(backwards, {}, Limits(cubes=80, processes=6, ends=time.monotonic() + 2)).run(bad)
+    found = Search(backwards, {}, Limits(cubes=80, processes=6, spent=time.process_time() + 2)).run(bad)
     if found.closed:
         assert set(needed(backwards, bad, found.cubes)) <= set(found.cubes)
     return found.closed
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_nothing_is_proved_that_a_small_instance_violates(seed: int) -> None:
     model = random_program(Random(seed))
     if closed(model):
@@ -148,7 +154,7 @@ def test_nothing_is_proved_that_a_small_instance_violates(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_verdicts_on_random_programs_agree_with_instances(seed: int) -> None:
     model = random_program(Random(seed))
     (result,) = verify(model, seconds=3.0).results
@@ -162,7 +168,7 @@ def test_verdicts_on_random_programs_agree_with_instances(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32), st.sampled_from([p for p in WHOLE if p.stem not in SLOW]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_nothing_is_proved_of_mutants_that_a_small_instance_violates(seed: int, path: Path) -> None:
     model = mutant(load(path), Random(seed))
     model = replace(model, safety=model.safety[:1])
@@ -170,7 +176,7 @@ def test_nothing_is_proved_of_mutants_that_a_small_instance_violates(seed: int, 
         assert violated_with(model, 4, 400) is None
 
 
-@pytest.mark.parametrize("seed", [3, 11, 17, 29])
+@pytest.mark.parametrize("seed", [11, 17])
 def test_the_checker_accepts_what_is_proved_of_random_programs(seed: int) -> None:
     random = Random(seed)
     while True:

@@ -538,12 +538,16 @@ def _placed(masks: tuple[int, ...], number: int, mask: int) -> Iterator[tuple[in
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up: after so many cubes, beyond so many processes in one, after so many wrong guesses, at a time."""
+    """When to give up: after so many cubes, beyond so many processes in one, after so many wrong guesses, at a time.
+
+    `spent` is about the processor time of this process, so that what is found does not depend on what else runs.
+    """
 
     cubes: int = 3000
     processes: int = 7
     guesses: int = 200
     ends: float = float("inf")
+    spent: float = float("inf")
 
 
 @dataclass(frozen=True)
@@ -634,7 +638,7 @@ class Search:
             watch(f"{len(self.cubes)} cubes, {len(self.todo)} to look at, {self.guesses} wrong guesses")
             if self.count > self.limits.cubes:
                 return Found(False, tuple(self.cubes), f"more than {self.limits.cubes:,} cubes"), None
-            if time.monotonic() > self.limits.ends:
+            if time.monotonic() > self.limits.ends or time.process_time() > self.limits.spent:
                 return Found(False, tuple(self.cubes), "the time is up"), None
         return Found(True, tuple(self.cubes)), None
 

@@ -78,7 +78,7 @@ class LocalGraph:
     def is_alone(self, state: int) -> bool:
         """Are two processes never in this local state together?  Then nobody is left behind by whoever is."""
         if state not in self.alone:
-            search = Search(Backwards(self.states), {}, Limits(cubes=40, ends=time.monotonic() + 0.5))
+            search = Search(Backwards(self.states), {}, Limits(cubes=40, spent=time.process_time() + 0.5))
             self.alone[state] = search.run([Cube((1 << state, 1 << state), frozenset())]).closed
         return self.alone[state]
 

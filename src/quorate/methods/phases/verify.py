@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 
 from quorate.engines.explicit.processes import ProcessInstance
 from quorate.engines.explicit.worlds import InstanceError
@@ -92,14 +93,13 @@ class _Verification:
             except NotUpwardClosed:
                 reason = "`atleast` is decided for a fixed number of processes only"
                 self.reasons[item.name] = f"{reason}; no violation with up to {max(self.searched, default=0)}"
-        self._attempt({}, Limits(cubes=60, ends=min(self.ends, time.monotonic() + 2.0)))
+        self._attempt({}, Limits(cubes=60, ends=self.ends), 2.0)
         everything: dict[int, set[View]] = {}
         for processes in self._sample_sizes():
             everything = self._samples(processes) or everything
-            for size, turned in ((2, False), (3, False), (2, True), (3, True)):
+            for size, turned in product(range(2, processes - 1), (False, True)):
                 samples = {number: seen for number, seen in everything.items() if number <= size}
-                ends = min(self.ends, time.monotonic() + 2.0)
-                self._attempt(samples, Limits(processes=5, guesses=10, ends=ends), turned)
+                self._attempt(samples, Limits(processes=5, guesses=10, ends=self.ends), 2.0, turned)
         self._attempt(everything, Limits(ends=time.monotonic() + (self.ends - time.monotonic()) / 2))
         if self._undecided():
             self.backwards = Backwards(self.states, most_winners=6)
@@ -113,12 +113,15 @@ class _Verification:
         most = max([e.winners for e in self.states.steps.agreements.values() if isinstance(e, Partition)], default=1)
         return [4, 5] if most < 4 else [5]
 
-    def _attempt(self, samples: dict[int, set[View]], limits: Limits, turned: bool = False) -> None:
-        """One search for each property that is open."""
+    def _attempt(
+        self, samples: dict[int, set[View]], limits: Limits, seconds: float = float("inf"), turned: bool = False
+    ) -> None:
+        """One search for each property that is open, of so many seconds of processor time at most."""
         for item in self._undecided():
             if time.monotonic() > self.ends:
                 return
-            found = Search(self.backwards, samples, limits, turned).run(self.bad[item.name], self.progress)
+            own = replace(limits, spent=time.process_time() + seconds)
+            found = Search(self.backwards, samples, own, turned).run(self.bad[item.name], self.progress)
             if found.closed:
                 self.proofs[item.name] = needed(self.backwards, self.bad[item.name], found.cubes)
             else:
