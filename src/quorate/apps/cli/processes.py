@@ -50,6 +50,7 @@ def check(arguments: argparse.Namespace, loaded: Sequence[LoadedProcess]) -> int
                 not arguments.no_symmetry,
                 arguments.keep_going,
                 arguments.timeout,
+                arguments.memory,
             )
         except InstanceError as problem:
             raise UsageError(f"{item.model.name}: {problem}") from None

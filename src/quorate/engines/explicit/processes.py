@@ -103,6 +103,11 @@ class ProcessInstance:
     def system(self) -> System:
         return _Lowering(self).system()
 
+    @property
+    def point_fields(self) -> list[int]:
+        """The fields that say where each process is."""
+        return [self.place[process, "", None] for process in range(self.processes)]
+
     def state(self, fields: Sequence[int]) -> State:
         """A state of the system as one of the plain semantics."""
         found = []

@@ -34,6 +34,7 @@ def check(
     symmetry: bool = True,
     keep_going: bool = False,
     seconds: float | None = None,
+    memory_mb: int = 4096,
 ) -> Outcome:
     """Search all reachable states.
 
@@ -42,7 +43,7 @@ def check(
     started = time.monotonic()
     instance = ProcessInstance(model, processes, deadlock)
     ends = float("inf") if seconds is None else started + seconds
-    explored = explore(instance, ends, keep_going, symmetry=symmetry)
+    explored = explore(instance, ends, keep_going, symmetry=symmetry, memory_mb=memory_mb)
     runs = {run.violated: run for run in explored.runs}
     scope = f"processes={processes}"
     took = time.monotonic() - started
@@ -70,7 +71,7 @@ def _open_verdict(explored: Explored) -> tuple[Verdict, str]:
         return "proved", f"in all {explored.found.unreduced:,} reachable states of this instance"
     if explored.found.violations:
         return "unknown", "the search stopped at another property's violation, --keep-going goes on"
-    return "unknown", f"the time is up after {explored.found.states:,} states"
+    return "unknown", f"the time or the memory is used up after {explored.found.states:,} states"
 
 
 def _expected_counts(model: ProcessModel, processes: int, explored: Explored) -> list[Result]:
@@ -89,9 +90,7 @@ def _vacuous(instance: ProcessInstance, explored: Explored) -> tuple[tuple[str, 
     if not explored.finished:
         return (), ()
     model = instance.model
-    places = [instance.place[process, "", None] for process in range(instance.processes)]
-    points = {fields[place] for fields in explored.states for place in places}
-    occupied = {CRASHED if p == instance.dead else instance.points[p].location for p in points}
+    occupied = {CRASHED if p == instance.dead else instance.points[p].location for p in explored.points}
     events = [action.name for action in model.actions] + list(instance.steps.agreements)
     fired = {name for name, number in explored.found.fired.items() if number}
     return (

@@ -21,18 +21,31 @@ MOST_PERMUTATIONS = 24
 """With more of them plain Python is not worth the wait."""
 
 
+MOST_LISTED = 100_000
+"""More states than this are counted but not listed."""
+
+
 @dataclass(frozen=True)
 class Explored:
-    """What a search found: `finished` if it saw all states; the states themselves; and runs to what is violated."""
+    """What a search found: `finished` if it saw all states; points where some process is; runs to what is violated.
+
+    The states themselves are listed only if they are not too many.
+    """
 
     finished: bool
     found: Exploration
     states: Sequence[Sequence[int]]
+    points: frozenset[int]
     runs: tuple[ProcessRun, ...]
 
 
 def explore(
-    instance: ProcessInstance, ends: float, keep_going: bool = False, with_runs: bool = True, symmetry: bool = True
+    instance: ProcessInstance,
+    ends: float,
+    keep_going: bool = False,
+    with_runs: bool = True,
+    symmetry: bool = True,
+    memory_mb: int = 4096,
 ) -> Explored:
     """Search an instance, up to symmetry where it can be used, until a point in time."""
     system = instance.system
@@ -44,7 +57,7 @@ def explore(
     plain.run(max(0.0, min(PATIENCE / 10 if many else PATIENCE, ends - time.monotonic())))
     if plain.status == RUNNING:
         try:
-            return _compiled(instance, reference, symmetry, ends, keep_going, with_runs)
+            return _compiled(instance, reference, symmetry, ends, keep_going, with_runs, memory_mb)
         except CompilerError:
             plain.run(max(0.0, ends - time.monotonic()))
     runs = []
@@ -53,18 +66,27 @@ def explore(
             path = plain.path_to(plain.first[name])
             runs.append(run_of(instance, reference, path, plain.canonical, name))
     states = [fields for fields, _ in plain.seen]
-    return Explored(plain.status == FINISHED, plain.found, states, tuple(runs))
+    points = frozenset(fields[place] for fields in states for place in instance.point_fields)
+    return Explored(plain.status == FINISHED, plain.found, states, points, tuple(runs))
 
 
 def _compiled(
-    instance: ProcessInstance, reference: Reference, symmetry: bool, ends: float, keep_going: bool, with_runs: bool
+    instance: ProcessInstance,
+    reference: Reference,
+    symmetry: bool,
+    ends: float,
+    keep_going: bool,
+    with_runs: bool,
+    memory_mb: int,
 ) -> Explored:
+    import numpy
+
     from quorate.engines.explicit.arrays import all_states, unpack
     from quorate.engines.explicit.native import Engine, Search
 
     system = instance.system
     layout = system.layout
-    search = Search(Engine(system, QUICK), symmetry, 1, keep_going=keep_going)
+    search = Search(Engine(system, QUICK), symmetry, 1, memory_mb, keep_going)
     search.begin()
     while search.status == RUNNING and time.monotonic() < ends:
         search.run(min(0.5, max(0.0, ends - time.monotonic())))
@@ -77,8 +99,16 @@ def _compiled(
             path = [layout.unpack(item) for item in search.path_to(words, depth)]
             reduce = (lambda state: layout.unpack(search.canonical(layout.pack(*state)))) if symmetry else None
             runs.append(run_of(instance, reference, path, reduce or (lambda state: state), name))
-    states = unpack(layout, all_states(search)).tolist() if search.status in (FINISHED, STOPPED) else []
-    return Explored(search.status == FINISHED, found, [row[:-1] for row in states], tuple(runs))
+    states, points = [], set()
+    if search.status in (FINISHED, STOPPED):
+        packed = all_states(search)
+        if found.states <= MOST_LISTED:
+            states = [row[:-1] for row in unpack(layout, packed).tolist()]
+        for index in instance.point_fields:
+            place = layout.places[index]
+            column = packed[:, place.word] & numpy.uint64(place.mask)
+            points |= {int(value) >> place.shift for value in numpy.unique(column)}
+    return Explored(search.status == FINISHED, found, states, frozenset(points), tuple(runs))
 
 
 def run_of(

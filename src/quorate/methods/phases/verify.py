@@ -143,7 +143,7 @@ class _Verification:
             explored = explore(instance, min(self.ends, time.monotonic() + 20.0), keep_going=True, with_runs=False)
         except InstanceError:
             return {}
-        if not explored.finished:
+        if not explored.finished or not explored.states:
             return {}
         if self.states.steps.exact:
             self.searched.setdefault(processes, explored.found.states)
