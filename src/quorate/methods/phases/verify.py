@@ -31,9 +31,6 @@ SMALL = (1, 2, 3)
 LARGE = (4, 5, 6)
 """Numbers of processes to look at before the search for all sizes, and after it has failed."""
 
-VIEW = 3
-"""How many processes at most a guess speaks of."""
-
 Progress = Callable[[str], None]
 
 
@@ -94,13 +91,16 @@ class _Verification:
                 reason = "`atleast` is decided for a fixed number of processes only"
                 self.reasons[item.name] = f"{reason}; no violation with up to {max(self.searched, default=0)}"
         self._attempt({}, Limits(cubes=60, ends=self.ends), 2.0)
-        everything: dict[int, set[View]] = {}
+        samples: dict[int, set[View]] = {}
         for processes in self._sample_sizes():
-            everything = self._samples(processes) or everything
-            for size, turned in product(range(2, processes - 1), (False, True)):
-                samples = {number: seen for number, seen in everything.items() if number <= size}
-                self._attempt(samples, Limits(processes=5, guesses=10, ends=self.ends), 2.0, turned)
-        self._attempt(everything, Limits(ends=time.monotonic() + (self.ends - time.monotonic()) / 2))
+            seen = self._samples(processes)
+            samples = {}
+            for size, turned in product(range(1, processes - 1), (False, True)):
+                if self._undecided() and size not in samples:
+                    samples[size] = views(seen, size)
+                if size > 1:
+                    self._attempt(samples, Limits(processes=5, guesses=10, ends=self.ends), 2.0, turned)
+        self._attempt(samples, Limits(ends=time.monotonic() + (self.ends - time.monotonic()) / 2))
         if self._undecided():
             self.backwards = Backwards(self.states, most_winners=6)
             self._attempt({}, Limits(processes=10, ends=self.ends))
@@ -133,22 +133,21 @@ class _Verification:
             self.wanted.add(found.reached)
             self.wanted.add(found.reached + 1)
 
-    def _samples(self, processes: int) -> dict[int, set[View]]:
-        """Views of the reachable states of one instance; none if it is too large, or nothing is open."""
+    def _samples(self, processes: int) -> list[tuple[list[int], dict[Fact, bool]]]:
+        """The reachable states of one instance; none if it is too large, or nothing is open."""
         if not self._undecided():
-            return {}
+            return []
         self.progress(f"collecting states of {processes} processes")
         try:
             instance = ProcessInstance(self.model, processes, steps=self.states.steps)
             explored = explore(instance, min(self.ends, time.monotonic() + 20.0), keep_going=True, with_runs=False)
         except InstanceError:
-            return {}
-        if not explored.finished or not explored.states:
-            return {}
+            return []
+        if not explored.finished:
+            return []
         if self.states.steps.exact:
             self.searched.setdefault(processes, explored.found.states)
-        seen = [self._view(instance, fields) for fields in explored.states]
-        return {size: views(seen, size) for size in range(1, VIEW + 1)}
+        return [self._view(instance, fields) for fields in explored.states]
 
     def _view(self, instance: ProcessInstance, fields: Sequence[int]) -> tuple[list[int], dict[Fact, bool]]:
         place, states = instance.place, self.states
