@@ -95,7 +95,7 @@ class _Verification:
         for processes in self._sample_sizes():
             seen = self._samples(processes)
             samples = {}
-            for size, turned in product(range(1, processes - 1), (False, True)):
+            for turned, size in product((False, True), range(1, processes - 1)):
                 if self._undecided() and size not in samples:
                     samples[size] = views(seen, size)
                 if size > 1:
