@@ -33,7 +33,7 @@ PAPER = {
 }
 """Lines of code, phases, cutoff, seconds."""
 
-PATIENCE = 30
+PATIENCE = 20
 """Seconds for one size in the table of growth; and a gigabyte."""
 
 NOTES = """
