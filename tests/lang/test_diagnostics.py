@@ -203,7 +203,7 @@ test.pyv:12:7: error[Q0222]: 320 terms are too many to compare them all
     ),
 }
 
-ELSEWHERE = {"Q0001", "Q0002", "Q0301"}
+ELSEWHERE = {"Q0003", "Q0001", "Q0002", "Q0301"}
 """Codes that are not about the text of a file; tested below and with the printers."""
 
 

@@ -1,7 +1,7 @@
 """Text to model and back.  `load` reads a relational protocol in whatever language it is, `load_rounds` a round-based algorithm;
 all languages share `diagnostics`.
 
-Read `reader` (tokens and expressions), `elaborate` (names and sorts), then `pyv` or `ivy`; `rounds` stands by itself.
+Read `reader` (tokens and expressions), `elaborate` (names and sorts), then `pyv`, `ivy` or `mercury`; `rounds` stands by itself.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal
 
 from quorate.lang.diagnostics import Diagnostic, LanguageError, Sink
 from quorate.lang.expectations import check_names, check_targets
+from quorate.models.process import ProcessModel
 from quorate.models.relational import Language, RelationalModel
 from quorate.models.rounds import RoundModel
 from quorate.models.source import Source, Span
@@ -34,6 +35,17 @@ class LoadedRounds:
     warnings: tuple[Diagnostic, ...]
 
 
+@dataclass(frozen=True)
+class LoadedProcess:
+    """A Mercury program together with the warnings its text gave."""
+
+    model: ProcessModel
+    warnings: tuple[Diagnostic, ...]
+
+
+MERCURY_START = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:machine|process)\s+[A-Za-z_]", re.DOTALL)
+
+
 def detect(source: Source) -> Language | Literal["rounds"] | None:
     """The language of a text, from the file's extension or its first line."""
     if source.path.endswith(".rounds"):
@@ -42,11 +54,22 @@ def detect(source: Source) -> Language | Literal["rounds"] | None:
         return "ivy"
     if source.path.endswith(".pyv"):
         return "pyv"
+    if source.path.endswith((".mercury", ".ch")) or MERCURY_START.match(source.text):
+        return "mercury"
     return None
 
 
 def parse(source: Source, language: Language | None = None) -> Loaded:
-    """The model of a text.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    """The relational model of a text.  Raises `LanguageError` with all diagnostics if it cannot be read as one."""
+    loaded = parse_any(source, language)
+    if isinstance(loaded, LoadedProcess):
+        message = "this is a Mercury program; `verify`, `check --processes`, `parse` and `recheck` read those"
+        raise LanguageError((Diagnostic("Q0003", message, Span(source, 0, 0)),))
+    return loaded
+
+
+def parse_any(source: Source, language: Language | None = None) -> Loaded | LoadedProcess:
+    """The model of a text, of whatever family.  Raises `LanguageError` with all diagnostics if it cannot be read."""
     sink = Sink()
     found = language or detect(source)
     model: RelationalModel | None = None
@@ -60,6 +83,13 @@ def parse(source: Source, language: Language | None = None) -> Loaded:
         from quorate.lang.ivy.elaborate import read as read_ivy
 
         model = read_ivy(source, sink)
+    elif found == "mercury":
+        from quorate.lang.mercury.elaborate import read as read_mercury
+
+        process = read_mercury(source, sink)
+        if process is not None:
+            check_targets(process, sink)
+            return LoadedProcess(process, sink.sorted())
     else:
         sink.error("Q0001", "cannot tell which language this is", Span(source, 0, 0))
     if model is None:
@@ -86,8 +116,13 @@ def parse_rounds(source: Source) -> LoadedRounds:
 
 
 def load(path: str | Path, language: Language | None = None) -> Loaded:
-    """The model of a file.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    """The relational model of a file.  Raises `LanguageError` with all diagnostics if it cannot be read as one."""
     return parse(_source(path), language)
+
+
+def load_any(path: str | Path, language: Language | None = None) -> Loaded | LoadedProcess:
+    """The model of a relational protocol or a Mercury program.  Raises `LanguageError` with all diagnostics."""
+    return parse_any(_source(path), language)
 
 
 def load_rounds(path: str | Path) -> LoadedRounds:

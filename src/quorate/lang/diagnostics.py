@@ -104,14 +104,14 @@ class Sink:
 CATALOGUE: dict[str, tuple[str, str]] = {
     "Q0001": (
         "unknown language",
-        "The format of a file is found from its extension (.ivy, .pyv, .rounds) or its first line (#lang ivy1.7). Rename the"
-        " file or pass --lang.",
+        "The format of a file is found from its extension (.ivy, .pyv, .mercury, .ch, .rounds) or its first line (#lang ivy1.7,"
+        " or `process NAME` and `machine NAME` for Mercury). Rename the file or pass --lang.",
     ),
     "Q0002": ("cannot read the file", "The file does not exist, is not a regular text file, or is not UTF-8."),
     "Q0003": (
-        "a round-based algorithm",
-        "Files that end in .rounds are understood by `parse`, `check`, `verify` and `recheck`. The other verbs are about"
-        " relational protocols.",
+        "verb does not read this language",
+        "Mercury programs and round-based algorithms (.rounds) are read by `parse`, `check`, `verify` and `recheck`; the other"
+        " verbs are about relational protocols (Ivy, mypyvy).",
     ),
     "Q0101": (
         "syntax error",
@@ -211,17 +211,51 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         " clear which one is meant.",
     ),
     "Q0401": (
+        "unknown action or agreement",
+        "Actions are declared under `actions`; an agreement is declared by its handlers, as in `on Partition<elect>(All, 1)`.",
+    ),
+    "Q0402": (
+        "unknown location",
+        "A `goto`, a specification or `crash locations` names a location that the program does not have, or the program has no"
+        " initial location, or more than one.",
+    ),
+    "Q0403": (
+        "location cannot be reached",
+        "No sequence of `goto` leads from the initial location to this one, so no process is ever there.",
+    ),
+    "Q0404": (
+        "value out of range",
+        "Integers have a fixed range. A number that is written down must lie in it; a computed value that leaves it counts on"
+        " from the other end.",
+    ),
+    "Q0405": (
+        "message does not fit its action",
+        "An action says whether it is a broadcast (`br`) or a rendezvous (`rz`), whether the environment takes part (`env`),"
+        " and which integers it carries, if any. Whoever sends or receives it has to agree with that.",
+    ),
+    "Q0406": (
+        "handlers of an agreement do not fit together",
+        "All handlers of an agreement are of one kind and choose the same number of winners; a location has at most one handler"
+        " for it, and only `_` and `recv` can have a condition (`where`) or, for `recv`, a `reply`.",
+    ),
+    "Q0407": (
+        "event that never takes place",
+        "An action is received but never sent, or sent as a rendezvous but never received, or nobody proposes a value in a"
+        " consensus.",
+    ),
+    "Q0408": ("never reached", "`goto` ends the handler, so what stands after it in the same block is never executed."),
+    "Q0501": (
         "message of another shape",
         "All messages of a round have the parts that its `send` gives them, in that order. A pattern like <v, _> has to have as"
         " many; `_` stands for a part that does not matter, and a new name for one that is used later.",
     ),
-    "Q0402": (
+    "Q0502": (
         "more than a process can know, or than can be checked",
         "A process knows its variables, its coordinator, the phase and the messages it has received. Bounds are linear, and"
         " times are only compared, with each other, with `phase` and with 0: that keeps runs of any length checkable."
         " docs/rounds.md says what can stand where.",
     ),
-    "Q0403": (
+    "Q0503": (
         "parts that do not fit together",
         "An algorithm has rounds, or steps on shared variables, but not both; crashes settle who hears whom, so `safe` does not"
         " go with them; `termination` needs to know under which conditions processes have to decide.",

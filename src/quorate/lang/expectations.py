@@ -1,4 +1,4 @@
-"""Expectations that a file states about itself, in comment lines of any `#`-comment language.
+"""Expectations that a file states about itself, in comment lines that begin with `#` or `//`.
 
 # expect: safety proved                 every safety property, whatever the method
 # expect: [mutex] violated              one property
@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 
 from quorate.lang.diagnostics import Sink
+from quorate.models.process import ProcessModel
 from quorate.models.relational import Expectation, RelationalModel
 from quorate.models.source import Source, Span
 
 VERDICTS = ("proved", "violated", "not-inductive", "unknown")
 VERBS = ("induct", "check", "simulate", "infer", "cutoff", "live", "verify")
-_LINE = re.compile(r"^[ \t]*#[ \t]*expect:[ \t]*([^\n]*?)[ \t]*\r?$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*(?:#|//)[ \t]*expect:[ \t]*([^\n]*?)[ \t]*\r?$", re.MULTILINE)
 
 
 def expectations(source: Source, sink: Sink) -> tuple[Expectation, ...]:
@@ -40,10 +41,12 @@ def expectations(source: Source, sink: Sink) -> tuple[Expectation, ...]:
     return tuple(found)
 
 
-def check_targets(model: RelationalModel, sink: Sink) -> None:
+def check_targets(model: RelationalModel | ProcessModel, sink: Sink) -> None:
     """Warn about expectations of properties that the file does not have: they would never be compared with anything."""
-    names = {item.name for item in model.properties}
-    names |= {item.name for item in model.theorems} | {item.name for item in model.traces}
+    names = {item.name for item in model.safety}
+    if isinstance(model, RelationalModel):
+        names |= {item.name for item in model.invariants}
+        names |= {item.name for item in model.theorems} | {item.name for item in model.traces}
     check_names(model.expectations, names, sink)
 
 

@@ -75,7 +75,7 @@ def bounds_of(model: RoundModel) -> list[tuple[str, Node]]:
     return list(found)
 
 
-class Unsaid(Exception):
+class Unsaid(RoundsError):
     """Something that cannot be said with quorums."""
 
 
@@ -356,7 +356,7 @@ class Translation:
         }
         found = []
         for item in self.model.safety:
-            formula = built_in[item.name] if item.formula is None else self.formula(item.formula)
+            formula = built_in[item.name] if item.formula is None else _Claim(self).formula(item.formula, {})
             found.append(Named(item.name, formula, item.span))
         return found
 
@@ -528,6 +528,21 @@ class _Lemma(_Formula):
         group, member = Var(f"Q{len(bound)}", kind.sort), Var(f"{node.name}{len(bound)}", NODE)
         inner = self.formula(node.body, {**bound, node.name: member})
         return exists((group,), forall((member,), implies(kind.member(member, group), inner)))
+
+
+class _Claim(_Lemma):
+    """A property: it must not come out weaker than it is, so every set that it speaks of has to exist.
+
+    Where there is no set of a kind, the model has the set of all processes in its place: harmless in a lemma, which is proved
+    of the model, but not in a claim.
+    """
+
+    def count(self, node: Node, operator: str, other: Node, bound: Mapping[str, Term]) -> Term:
+        limit = self.translation.linear(other)
+        strict = operator in (">", "<=")
+        if not self.translation.implied([], AtLeast(Linear.name("n") - limit, strict)):
+            raise Unsaid("a property about more processes than there may be")
+        return super().count(node, operator, other, bound)
 
 
 class _Predicate(_Formula):

@@ -176,7 +176,7 @@ class Expectation:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Language = Literal["ivy", "pyv"]
+Language = Literal["ivy", "pyv", "mercury"]
 
 
 @dataclass(frozen=True)

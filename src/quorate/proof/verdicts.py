@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from quorate.models.source import Span
+from quorate.proof.process_runs import ProcessRun
 from quorate.proof.traces import Trace
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Result:
     method: str
     scope: str
     reason: str = ""
-    evidence: Trace | None = None
+    evidence: Trace | ProcessRun | None = None
     span: Span | None = None
     seconds: float = 0.0
     states: int | None = None

@@ -44,15 +44,15 @@ def test_random_algorithms_are_printed(seed: int) -> None:
         ("  x := y\n", [("Q0201", 8)]),
         ("  x := b\n", [("Q0203", 8)]),
         ("  if #<v, _> > n/2: x := x\n", [("Q0201", 8)]),
-        ("  if #<_> > n/2: x := x\n", [("Q0401", 8)]),
+        ("  if #<_> > n/2: x := x\n", [("Q0501", 8)]),
         ("  if <v, v> received: x := v\n", [("Q0205", 8)]),
-        ("  if t = 3: x := x\n", [("Q0402", 8)]),
+        ("  if t = 3: x := x\n", [("Q0502", 8)]),
         ("  if t + 1 > 2: x := x\n", [("Q0203", 8)]),
-        ("  if n*n > 2: x := x\n", [("Q0402", 8)]),
-        ("  if n/n > 2: x := x\n", [("Q0402", 8)]),
-        ("  if (one v of <v, _>) = x: b := true\n", [("Q0402", 8)]),
-        ("  if x(p) = x: b := true\n", [("Q0402", 8)]),
-        ("  if forall p. x(p) = x: b := true\n", [("Q0402", 8)]),
+        ("  if n*n > 2: x := x\n", [("Q0502", 8)]),
+        ("  if n/n > 2: x := x\n", [("Q0502", 8)]),
+        ("  if (one v of <v, _>) = x: b := true\n", [("Q0502", 8)]),
+        ("  if x(p) = x: b := true\n", [("Q0502", 8)]),
+        ("  if forall p. x(p) = x: b := true\n", [("Q0502", 8)]),
         ("  send <x> to all\n", [("Q0101", 8)]),
         ("  x := smallest v of <_, v>\n", [("Q0203", 8)]),
         ("  x := one v of <v, t>\n", []),
@@ -73,14 +73,14 @@ def test_faulty_rounds(body: str, expected: list[tuple[str, int]]) -> None:
 @pytest.mark.parametrize(
     ("tail", "code"),
     [
-        ("safe forall p. #HO(p, 2) > n/2\n", "Q0402"),
+        ("safe forall p. #HO(p, 2) > n/2\n", "Q0502"),
         ("property agreemnt\n", "Q0201"),
-        ("property termination\n", "Q0403"),
+        ("property termination\n", "Q0503"),
         ("safety [s] x = x\n", "Q0201"),
         ("safety [s] forall p. coordinator = p\n", "Q0201"),
         ("safe true\nsafe true\n", "Q0205"),
-        ("step\n  b := true\n", "Q0403"),
-        ("faults crashes 1\nsafe forall p. p in HO(p, 1)\n", "Q0403"),
+        ("step\n  b := true\n", "Q0503"),
+        ("faults crashes 1\nsafe forall p. p in HO(p, 1)\n", "Q0503"),
         ("shared\n  y: value = proposal\n", "Q0203"),
         ("nonsense\n", "Q0101"),
     ],
@@ -90,7 +90,7 @@ def test_faulty_declarations(tail: str, code: str) -> None:
 
 
 def test_an_algorithm_needs_a_round() -> None:
-    assert codes(HEAD) == [("Q0403", 1)]
+    assert codes(HEAD) == [("Q0503", 1)]
 
 
 def test_all_errors_at_once() -> None:

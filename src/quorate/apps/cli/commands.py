@@ -8,14 +8,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from quorate.apps.cli import reports
 from quorate.apps.cli.reports import FileReport, Report
-from quorate.lang import Loaded, LoadedRounds, load
+from quorate.lang import Loaded, LoadedProcess, LoadedRounds, load, load_any
 from quorate.lang.diagnostics import CATALOGUE, Diagnostic, LanguageError, explain
 from quorate.models.relational import RelationalModel
 from quorate.models.rounds import RoundModel
+from quorate.proof.traces import Trace
 from quorate.proof.verdicts import Result
 
 
@@ -31,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         "infer": infer,
         "check": check,
         "simulate": simulate,
+        "verify": verify,
         "recheck": recheck,
         "trace": trace,
         "explain": explain_code,
@@ -56,9 +58,7 @@ def _about_rounds(arguments: argparse.Namespace) -> bool:
     rounds = [str(path).endswith(".rounds") for path in paths]
     known = arguments.verb in ("parse", "check", "verify")
     if any(rounds) and not all(rounds) and known:
-        raise UsageError("round-based algorithms and relational protocols need commands of their own")
-    if not any(rounds) and arguments.verb == "verify":
-        raise UsageError("verify understands round-based algorithms (*.rounds) only; see `induct` and `infer`")
+        raise UsageError("round-based algorithms and other protocols need commands of their own")
     return known and any(rounds)
 
 
@@ -81,7 +81,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
                 raise UsageError(f"--{name} needs a single FILE")
     files = [getattr(arguments, "output", None), getattr(arguments, "write", None)]
     if arguments.verb in ("induct", "infer", "check", "simulate", "verify"):
-        files += [getattr(arguments, "certificate", None), arguments.trace]
+        files += [getattr(arguments, "certificate", None), getattr(arguments, "trace", None)]
     for path in filter(None, files):
         folder = Path(path).parent
         if Path(path).is_dir():
@@ -97,12 +97,24 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 
 def load_all(paths: Sequence[str], language: Any) -> list[Loaded]:
-    """Read every file; the diagnostics of all faulty ones are raised together."""
-    loaded: list[Loaded] = []
+    """Read every file as a relational protocol; the diagnostics of all faulty ones are raised together."""
+    return _load_each(paths, language, load)
+
+
+def load_any_all(paths: Sequence[str], language: Any) -> list[Loaded | LoadedProcess]:
+    """Read every file, of whatever family."""
+    return _load_each(paths, language, load_any)
+
+
+Found = TypeVar("Found")
+
+
+def _load_each(paths: Sequence[str], language: Any, read: Callable[[str, Any], Found]) -> list[Found]:
+    loaded: list[Found] = []
     found: list[Diagnostic] = []
     for path in paths:
         try:
-            loaded.append(load(path, language))
+            loaded.append(read(path, language))
         except LanguageError as problem:
             found += problem.diagnostics
     if found:
@@ -142,7 +154,7 @@ def _config(arguments: argparse.Namespace) -> dict[str, Any]:
 def finish(
     arguments: argparse.Namespace,
     files: Sequence[FileReport],
-    loaded: Sequence[Loaded] | Sequence[LoadedRounds],
+    loaded: Sequence[Loaded | LoadedProcess] | Sequence[LoadedRounds],
     started: float,
 ) -> int:
     warnings = tuple(warning for item in loaded for warning in item.warnings)
@@ -173,6 +185,7 @@ def evidence_text(model: RelationalModel, results: Sequence[Result]) -> list[str
     for result in results:
         if result.evidence is not None and result.verdict in ("violated", "not-inductive"):
             name = reports.shown_name(result.property, result.span)
+            assert isinstance(result.evidence, Trace)
             shown.append(f"{name}: {result.verdict}\n{show_trace(model, result.evidence).rstrip()}")
     return shown
 
@@ -181,7 +194,7 @@ def save_first_trace(model: RelationalModel, results: Sequence[Result], path: st
     from quorate.proof.itf import save, to_itf
 
     shown = [result for result in results if result.evidence and result.verdict in ("violated", "not-inductive")]
-    if path is None or not shown or shown[0].evidence is None:
+    if path is None or not shown or not isinstance(shown[0].evidence, Trace):
         return {}
     document = to_itf(model, shown[0].evidence)
     writing(path, lambda: save(path, document))
@@ -203,7 +216,11 @@ def parse(arguments: argparse.Namespace) -> int:
     """Syntax and types; sizes; is every query decidable?"""
     from quorate.apps.cli.summary import model_json, print_model, summary
 
-    loaded = load_all(arguments.files, arguments.lang)
+    loaded = load_any_all(arguments.files, arguments.lang)
+    if arguments.phases:
+        from quorate.apps.cli.processes import show_phases
+
+        return show_phases(loaded)
     if arguments.to == "json" or (arguments.to is None and arguments.output_format == "json"):
         import json
 
@@ -269,6 +286,14 @@ def infer(arguments: argparse.Namespace) -> int:
 
 def check(arguments: argparse.Namespace) -> int:
     """Exhaustive search of an instance, or with --depth: is a property violated within k steps?"""
+    loaded = load_any_all(arguments.files, arguments.lang)
+    if any(isinstance(item, LoadedProcess) for item in loaded):
+        from quorate.apps.cli.processes import check as check_processes
+        from quorate.apps.cli.processes import programs
+
+        return check_processes(arguments, programs(loaded, "check"))
+    if arguments.processes is not None:
+        raise UsageError("--processes is about Mercury programs; --size SORT=N,… gives the sizes of other protocols")
     if arguments.depth is not None:
         return _bounded(arguments)
     from quorate.apps.cli.exploring import check as run_check
@@ -319,6 +344,13 @@ def simulate(arguments: argparse.Namespace) -> int:
     from quorate.apps.cli.exploring import simulate as run_simulate
 
     return run_simulate(arguments)
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    """Is each Mercury program right for every number of processes?"""
+    from quorate.apps.cli.processes import verify as run_verify
+
+    return run_verify(arguments)
 
 
 def recheck(arguments: argparse.Namespace) -> int:

@@ -41,7 +41,12 @@ def build_parser() -> argparse.ArgumentParser:
 
     parse = verbs.add_parser("parse", help="syntax, types, and whether every query is decidable")
     _files(parse)
-    parse.add_argument("--to", choices=("ivy", "pyv", "rounds", "json"), help="print the protocol in another language")
+    parse.add_argument(
+        "--to", choices=("ivy", "pyv", "mercury", "rounds", "json"), help="print the protocol in another language"
+    )
+    parse.add_argument(
+        "--phases", action="store_true", help="of a Mercury program: its phases, and what does not fit them"
+    )
     _output(parse)
 
     induct = verbs.add_parser("induct", help="are the safety property and the invariants in the file inductive?")
@@ -95,29 +100,9 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--save-every", type=_seconds, default=30.0, metavar="S", help="seconds between two saves (default: 30)"
     )
+    check.add_argument("--processes", type=_positive, metavar="N", help="of a Mercury program (default: 2)")
     _output(check)
     _limits(check, timeout=None)
-
-    verify = verbs.add_parser("verify", help="is a round-based algorithm right, for every number of processes?")
-    _files(verify)
-    verify.add_argument(
-        "--n",
-        type=_positive,
-        default=4,
-        metavar="N",
-        help="what is not proved for all n is searched for violations with up to N processes (default: 4)",
-    )
-    verify.add_argument(
-        "--time",
-        type=_seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="for that search, per number of processes (default: 30)",
-    )
-    verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all properties are proved")
-    verify.add_argument("--trace", metavar="FILE", help="save the first counterexample (*.json)")
-    _output(verify)
-    _limits(verify)
 
     simulate = verbs.add_parser("simulate", help="random runs of one finite instance")
     _files(simulate)
@@ -129,6 +114,31 @@ def build_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--timeout", type=_seconds, metavar="S", help="wall-clock seconds (default: no limit)")
     simulate.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     _output(simulate)
+
+    verify = verbs.add_parser(
+        "verify", help="is a Mercury program or round-based algorithm right for every number of processes?"
+    )
+    _files(verify)
+    verify.add_argument(
+        "--n",
+        type=_positive,
+        default=4,
+        metavar="N",
+        help="of a round-based algorithm: what is not proved is searched for violations with up to N processes (default: 4)",
+    )
+    verify.add_argument(
+        "--time",
+        type=_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="per file; of a round-based algorithm, per number of processes that is searched (default: 60)",
+    )
+    verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all properties are proved")
+    verify.add_argument(
+        "--trace", metavar="FILE", help="of a round-based algorithm: save the first counterexample (*.json)"
+    )
+    _output(verify)
+    _limits(verify)
 
     recheck = verbs.add_parser("recheck", help="re-establish a certificate with the independent checker, both solvers")
     recheck.add_argument("certificate", metavar="CERTIFICATE")
@@ -160,11 +170,9 @@ def _rounds(parser: argparse.ArgumentParser) -> None:
 
 
 def _files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a protocol (.ivy, .pyv, .mercury, .rounds)")
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="a protocol (.ivy, .pyv) or a round-based algorithm (.rounds)"
-    )
-    parser.add_argument(
-        "--lang", choices=("ivy", "pyv"), help="the language (default: from the extension or first line)"
+        "--lang", choices=("ivy", "pyv", "mercury"), help="the language (default: from the extension or first line)"
     )
 
 

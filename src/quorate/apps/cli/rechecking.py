@@ -11,25 +11,11 @@ from typing import Any
 from quorate.apps.cli.commands import UsageError
 from quorate.apps.cli.reports import tool
 from quorate.files import write_atomically
-from quorate.lang import load
+from quorate.lang import Loaded, load_any
 from quorate.models.relational import RelationalModel
 from quorate.proof.certificates import CertificateError
 from quorate.proof.certificates import load as load_certificate
 from quorate.proof.checker import SOLVERS, Outcome, recheck
-
-
-def _model(path: str) -> RelationalModel:
-    """The relational protocol of a file, or the relational form of a round-based algorithm."""
-    if not path.endswith(".rounds"):
-        return load(path).model
-    from quorate.lang import load_rounds
-    from quorate.models.evaluation import RoundsError
-    from quorate.models.quorums import Unsaid, relational
-
-    try:
-        return relational(load_rounds(path).model)[0]
-    except (RoundsError, Unsaid) as problem:
-        raise CertificateError(str(problem)) from None
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,6 +60,27 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(f"{verdict}: {reason}")
     return code
+
+
+def _model(path: str) -> RelationalModel:
+    """What the certificate speaks of: of other models than relational ones, their form for every number of processes."""
+    from quorate.models.evaluation import RoundsError
+    from quorate.models.process_counting import CountingError
+
+    try:
+        if path.endswith(".rounds"):
+            from quorate.lang import load_rounds
+            from quorate.models import quorums
+
+            return quorums.relational(load_rounds(path).model)[0]
+        loaded = load_any(path)
+        if isinstance(loaded, Loaded):
+            return loaded.model
+        from quorate.models import process_relational
+
+        return process_relational.relational(loaded.model)
+    except (RoundsError, CountingError) as problem:
+        raise CertificateError(f"there is no form for every number of processes: {problem}") from None
 
 
 def _line(outcome: Outcome) -> str:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 from quorate import __version__
 from quorate.lang.diagnostics import Diagnostic
+from quorate.models.process import ProcessModel
 from quorate.models.relational import RelationalModel
 from quorate.models.rounds import RoundModel
 from quorate.models.source import Span
@@ -61,7 +62,7 @@ class Report:
         return 3 if surprising == {"unknown"} else 1
 
 
-def expected_verdict(model: RelationalModel | RoundModel, verb: str, result: Result) -> Verdict:
+def expected_verdict(model: RelationalModel | ProcessModel | RoundModel, verb: str, result: Result) -> Verdict:
     """What the file expects of a property: the most specific line that speaks of it, or else that it holds."""
     best: tuple[int, Verdict] = (0, "proved")
     for item in model.expectations:

@@ -10,11 +10,20 @@ from quorate.lang.diagnostics import Diagnostic
 from quorate.logic.printing import show
 from quorate.logic.terms import Symbol
 from quorate.methods.induction.decidability import decidability
+from quorate.models.process import ProcessModel
 from quorate.models.relational import Language, Named, RelationalModel
 
 
-def print_model(model: RelationalModel, language: Language) -> str:
+def print_model(model: RelationalModel | ProcessModel, language: Language) -> str:
     """The protocol in the concrete syntax of a language."""
+    if isinstance(model, ProcessModel) != (language == "mercury"):
+        from quorate.apps.cli.commands import UsageError
+
+        raise UsageError(f"{model.name} cannot be printed as {language}")
+    if isinstance(model, ProcessModel):
+        from quorate.lang.mercury.printer import print_program
+
+        return print_program(model)
     if language == "ivy":
         from quorate.lang.ivy.printer import print_model as print_ivy
 
@@ -24,8 +33,12 @@ def print_model(model: RelationalModel, language: Language) -> str:
     return print_pyv(model)
 
 
-def summary(model: RelationalModel) -> str:
+def summary(model: RelationalModel | ProcessModel) -> str:
     """A few lines on what the protocol consists of."""
+    if isinstance(model, ProcessModel):
+        from quorate.apps.cli.processes import summary as process_summary
+
+        return process_summary(model)
     assert model.source is not None
     mutable = [symbol for symbol in model.symbols if symbol.mutable]
     rigid = [symbol for symbol in model.symbols if not symbol.mutable]
@@ -68,8 +81,12 @@ def _signature(symbol: Symbol) -> str:
     return symbol.name + arguments + ("" if symbol.is_relation else f": {symbol.sort}")
 
 
-def model_json(model: RelationalModel, warnings: Iterable[Diagnostic]) -> dict[str, Any]:
+def model_json(model: RelationalModel | ProcessModel, warnings: Iterable[Diagnostic]) -> dict[str, Any]:
     """The protocol as data."""
+    if isinstance(model, ProcessModel):
+        from quorate.apps.cli.processes import model_json as process_json
+
+        return process_json(model, tuple(warnings))
     assert model.source is not None
 
     def named(items: Iterable[Named]) -> list[dict[str, Any]]:

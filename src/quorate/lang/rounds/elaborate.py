@@ -112,12 +112,12 @@ class Elaborator:
                 return self.operation(node, scope)
             case r.Quantified(_, names, body):
                 if scope.acting:
-                    raise self.wrong("Q0402", "a process knows the messages it received, not all processes", node.span)
+                    raise self.wrong("Q0502", "a process knows the messages it received, not all processes", node.span)
                 inner = scope.bind(dict.fromkeys(names, "process"))
                 return replace(node, body=self.of_kind(body, "bool", inner)), "bool"
             case r.Counting(name, body):
                 if scope.acting:
-                    raise self.wrong("Q0402", "a process knows the messages it received, not all processes", node.span)
+                    raise self.wrong("Q0502", "a process knows the messages it received, not all processes", node.span)
                 return replace(node, body=self.of_kind(body, "bool", scope.bind({name: "process"}))), "number"
             case r.Count(pattern):
                 pattern, bound = self.pattern(pattern, scope)
@@ -128,7 +128,7 @@ class Elaborator:
             case r.Choice():
                 if not scope.choosing:
                     fix = "assign what is picked to a variable first"
-                    raise self.wrong("Q0402", "something can be picked in `:=` and `decide` only", node.span, fix)
+                    raise self.wrong("Q0502", "something can be picked in `:=` and `decide` only", node.span, fix)
                 return self.choice(node, scope)
             case r.Received() | r.AllReceived():
                 return self.condition(node, scope)[0], "bool"
@@ -178,7 +178,7 @@ class Elaborator:
 
     def variable_of(self, node: r.VariableOf, scope: Scope) -> tuple[Node, Kind]:
         if scope.acting:
-            raise self.wrong("Q0402", "a process knows its own variables only", node.span)
+            raise self.wrong("Q0502", "a process knows its own variables only", node.span)
         process = self.of_kind(node.process, "process", scope)
         if node.name == "decision":
             return replace(node, process=process), "optional"
@@ -193,7 +193,7 @@ class Elaborator:
                 if scope.heard
                 else "heard-of sets belong into `safe` and `sync`"
             )
-            raise self.wrong("Q0402", message, node.span)
+            raise self.wrong("Q0502", message, node.span)
         if node.process is None:
             return node
         return replace(node, process=self.of_kind(node.process, "process", scope))
@@ -227,9 +227,9 @@ class Elaborator:
     def linear(self, node: r.Operation, operands: list[Node]) -> None:
         constant = [isinstance(item, r.Number) for item in operands]
         if node.operator == "*" and not any(constant):
-            raise self.wrong("Q0402", "one of the factors has to be a number, so that bounds are linear", node.span)
+            raise self.wrong("Q0502", "one of the factors has to be a number, so that bounds are linear", node.span)
         if node.operator == "/" and not (isinstance(operands[1], r.Number) and operands[1].value > 0):
-            raise self.wrong("Q0402", "one can divide by a positive number only", node.span)
+            raise self.wrong("Q0502", "one can divide by a positive number only", node.span)
 
     def comparable(self, node: r.Operation, pairs: list[tuple[Node, Kind]]) -> None:
         (left, first), (right, second) = pairs
@@ -237,7 +237,7 @@ class Elaborator:
         if {first, second} == {"time", "number"}:
             time, number = (left, right) if first == "time" else (right, left)
             if not isinstance(time, r.Phase) and number != r.Number(0):
-                raise self.wrong("Q0402", "a time can be compared with times, `phase` and 0", node.span)
+                raise self.wrong("Q0502", "a time can be compared with times, `phase` and 0", node.span)
         elif COMPARABLE[first] != COMPARABLE[second]:
             raise self.wrong("Q0203", f"{COMPARABLE[first]} is compared with {COMPARABLE[second]}", node.span)
         if ordered and first not in ("time", "number", "value", "optional"):
@@ -253,12 +253,12 @@ class Elaborator:
         """The pattern, and the names that it binds; a name that is not known yet is being bound."""
         if scope.message is None:
             raise self.wrong(
-                "Q0401", "no messages are received here", node.span, "the round has to send something first"
+                "Q0501", "no messages are received here", node.span, "the round has to send something first"
             )
         if len(node.items) != len(scope.message):
             count = len(scope.message)
             text = f"the messages of this round have {count} part{'s' * (count != 1)}, not {len(node.items)}"
-            raise self.wrong("Q0401", text, node.span)
+            raise self.wrong("Q0501", text, node.span)
         items: list[Node] = []
         bound: dict[str, Kind] = {}
         known = self.known()
@@ -279,7 +279,7 @@ class Elaborator:
     def choice(self, node: r.Choice, scope: Scope) -> tuple[Node, Kind]:
         pattern, bound = self.pattern(node.pattern, scope)
         if node.name not in bound:
-            raise self.wrong("Q0401", f"`{node.name}` does not stand for a part of the message", node.span)
+            raise self.wrong("Q0501", f"`{node.name}` does not stand for a part of the message", node.span)
         kind = bound[node.name]
         wanted: Kind = "set" if node.pick == "union" else "value"
         if COMPARABLE[kind] != COMPARABLE[wanted]:
@@ -287,7 +287,7 @@ class Elaborator:
         if node.extreme and bound.get(node.extreme[1]) not in ("time", "value", "optional"):
             raise self.wrong("Q0203", f"`{node.extreme[1]}` is no time or value of the message", node.span)
         if node.extreme and node.pick != "one":
-            raise self.wrong("Q0402", "only `one` can be picked `with largest` or `with smallest`", node.span)
+            raise self.wrong("Q0502", "only `one` can be picked `with largest` or `with smallest`", node.span)
         where = self.of_kind(node.where, "bool", replace(scope.bind(bound), choosing=False))
         return replace(node, pattern=pattern, where=where), "set" if node.pick == "union" else "optional"
 
@@ -348,7 +348,7 @@ class Elaborator:
         send = item.send
         if send is not None:
             if shared:
-                self.wrong("Q0403", "a step acts on shared variables; only rounds send", send.span)
+                self.wrong("Q0503", "a step acts on shared variables; only rounds send", send.span)
             condition = self.of_kind(send.condition, "bool", scope)
             parts = [self.typed(part, scope) for part in send.items]
             send = replace(send, items=tuple(part for part, _ in parts), condition=condition)
@@ -387,7 +387,7 @@ class _Assembly:
         rounds, steps = self.acting("round", False), self.acting("step", True)
         if bool(rounds) == bool(steps) and not self.sink.failed:
             text = "an algorithm consists of rounds or of steps, not of both" if rounds else "there is no round"
-            self.sink.error("Q0403", text, Span(self.source, 0, 0))
+            self.sink.error("Q0503", text, Span(self.source, 0, 0))
         everywhere = Scope({})
         phases = self.number("phases")
         safe = self.formula(self.single("safe"), replace(everywhere, heard=len(rounds))) or r.Truth(True)
@@ -510,7 +510,7 @@ class _Assembly:
                 parts.append(None)
         if item.name == "crashes" and (parts[1] is not None or safe != r.Truth(True)):
             text = "with crashes, who hears whom is settled by who crashes: `safe` and `in … rounds` do not go with it"
-            self.sink.error("Q0403", text, item.span)
+            self.sink.error("Q0503", text, item.span)
         return r.Faults(item.name, parts[0], parts[1], item.span)  # type: ignore[arg-type]
 
     def built_in(self, sync: Node | None) -> tuple[r.Property, ...]:
@@ -521,7 +521,7 @@ class _Assembly:
                 self.sink.error("Q0201", f"there is no property `{item.name}`", item.span, fix=fix)
             elif item.name == "termination" and sync is None and not self.each("faults"):
                 text = "`termination` needs to know when: give a `sync` predicate, or `faults` with `phases`"
-                self.sink.error("Q0403", text, item.span)
+                self.sink.error("Q0503", text, item.span)
             found.append(r.Property(item.name, None, item.span))
         return tuple(found)
 
