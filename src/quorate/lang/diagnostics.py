@@ -210,6 +210,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "From Ivy 1.7 on `a -> b -> c` means `(a -> b) -> c`; in earlier versions it means `a -> (b -> c)`. Parentheses make"
         " clear which one is meant.",
     ),
+    "Q0301": (
+        "cannot be printed in this language",
+        "The target language has no way to say this, so the protocol cannot be converted without changing its meaning.",
+    ),
     "Q0401": (
         "unknown action or agreement",
         "Actions are declared under `actions`; an agreement is declared by its handlers, as in `on Partition<elect>(All, 1)`.",
@@ -259,10 +263,6 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "parts that do not fit together",
         "An algorithm has rounds, or steps on shared variables, but not both; crashes settle who hears whom, so `safe` does not"
         " go with them; `termination` needs to know under which conditions processes have to decide.",
-    ),
-    "Q0301": (
-        "cannot be printed in this language",
-        "The target language has no way to say this, so the protocol cannot be converted without changing its meaning.",
     ),
 }
 

@@ -42,6 +42,24 @@ def test_lemmas_are_found(name: str) -> None:
     assert accepted(name, lemmas=False)
 
 
+@pytest.mark.parametrize("claim, verdict", [("> n", "violated"), ("> n/2", "proved"), ("<= n/2", "violated")])
+def test_a_property_about_sets_that_may_not_exist(claim: str, verdict: str) -> None:
+    """There is no set of more than n processes, although the relational form has something in its place."""
+    text = f"""algorithm Claim
+
+state
+  x: value = proposal
+
+round 1
+  send <x> to all
+  if #<_> > 2*n/3: x := smallest most frequent v of <v>
+
+safety [claim] #{{q : x(q) = x(q)}} {claim}
+"""
+    (result,) = verify(parse_rounds(Source("claim.rounds", text)).model, 2, 10.0, LIMITS).results
+    assert result.verdict == verdict
+
+
 @pytest.mark.slow
 def test_nothing_is_proved_that_a_search_refutes() -> None:
     """Random algorithms: what is proved for every n has no violation with two or three processes."""

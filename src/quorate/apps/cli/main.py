@@ -122,9 +122,9 @@ def build_parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--n",
         type=_positive,
-        default=4,
+        default=5,
         metavar="N",
-        help="of a round-based algorithm: what is not proved is searched for violations with up to N processes (default: 4)",
+        help="of a round-based algorithm: what is not proved is searched for violations with up to N processes (default: 5)",
     )
     verify.add_argument(
         "--time",
