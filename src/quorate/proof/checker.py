@@ -38,6 +38,8 @@ from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, CertificateError, Refutation
 
 SOLVERS = ("z3", "cvc5")
+_GUARD = re.compile("guard [0-9]+")
+"""How the parts of a guard are named among the hypotheses."""
 FIRST_SECONDS = 3.0
 """How long a solver may take over an obligation before it is asked in other ways, within the time limit."""
 
@@ -325,6 +327,3 @@ def _named(hypotheses: Sequence[Named], hint: tuple[str, ...] | None) -> tuple[i
     return tuple(
         i for i, item in enumerate(hypotheses) if item.name in hint or (not parts and _GUARD.fullmatch(item.name))
     )
-
-
-_GUARD = re.compile("guard [0-9]+")
