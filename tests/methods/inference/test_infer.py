@@ -106,7 +106,8 @@ def test_what_a_guard_leaves_behind():
     (lemma,) = [show(origin.lemma) for origin in found if origin.relation.name == "decided"]
     assert "exists" in lemma and "member" in lemma
     (bad,) = violations(model)
-    assert len(with_origins(model, bad, found).constants) == len(bad.constants) + 2
+    (case,) = with_origins(model, bad, found)
+    assert len(case.constants) == len(bad.constants) + 2
 
 
 def test_shapes_grow_by_one():

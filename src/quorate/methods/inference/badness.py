@@ -43,6 +43,9 @@ from quorate.logic.transform import (
 from quorate.methods.inference.questions import Question
 from quorate.models.relational import RelationalModel, Transition, Update
 
+DEPTH, MOST_CASES = 3, 8
+"""How far back one asks where something comes from, and how many cases a violation may have."""
+
 
 @dataclass(frozen=True)
 class Bad:
@@ -59,17 +62,25 @@ class Bad:
 
 
 @dataclass(frozen=True)
-class Origin:
-    """How a relation becomes true: `relation(variables)` implies `formula` for some values of `witnesses`."""
+class Way:
+    """What holds for some values of `witnesses` once a transition has made a relation true."""
 
-    relation: Symbol
-    variables: tuple[Var, ...]
     witnesses: tuple[Var, ...]
     formula: Term
 
+
+@dataclass(frozen=True)
+class Origin:
+    """How a relation becomes true: `relation(variables)` implies that it came about in one of some ways."""
+
+    relation: Symbol
+    variables: tuple[Var, ...]
+    ways: tuple[Way, ...]
+
     @property
     def lemma(self) -> Term:
-        return forall(self.variables, implies(self.relation(*self.variables), exists(self.witnesses, self.formula)))
+        some = disj(*(exists(way.witnesses, way.formula) for way in self.ways))
+        return forall(self.variables, implies(self.relation(*self.variables), some))
 
 
 def violations(model: RelationalModel) -> list[Bad]:
@@ -98,26 +109,40 @@ def origins(
     """Relations that exactly one transition makes true, at a point that its parameters name, with what stays true of it."""
     found = []
     for relation in model.state_symbols:
-        setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation]
-        growing = [(t, u, p) for t, u in setters if (p := _point(u, t)) is not None]
-        grows = [(t, u) for t, u in setters if not _shrinks(u)]
-        if len(growing) != 1 or len(grows) != 1 or not relation.is_relation:
-            continue
-        transition, update, point = growing[0]
-        others = [_established(other, transition) for other in transition.updates if other is not update]
-        guard = substitute(conj(transition.guard, *others), point)
-        witnesses = tuple(p for p in transition.parameters if p not in point)
-        renamed = dict(zip(witnesses, fresh_variables(witnesses, update.variables), strict=True))
-        guard = substitute(guard, renamed)
-        if any(symbol in transition.choices for symbol in symbols_of(guard)):
-            continue
-        stable = [part for part in conjuncts(guard) if _is_stable(model, sizes, orders, known, part)]
-        stable = [part for part in stable if any(s.mutable for s in symbols_of(part)) or part.free]
-        if stable:
-            formula = conj(*stable)
-            used = tuple(renamed[w] for w in witnesses if renamed[w] in formula.free)
-            found.append(Origin(relation, update.variables, used, formula))
+        setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation and not _shrinks(u)]
+        variables = next((u.variables for _, u in setters), ())
+        ways = [_way(model, sizes, orders, known, t, u, variables) for t, u in setters]
+        if ways and all(way is not None for way in ways) and relation.is_relation:
+            found.append(Origin(relation, variables, tuple(way for way in ways if way is not None)))
     return found
+
+
+def _way(
+    model: RelationalModel,
+    sizes: Mapping[Sort, int],
+    orders: Mapping[Sort, Symbol],
+    known: Sequence[Term],
+    transition: Transition,
+    update: Update,
+    variables: Sequence[Var],
+) -> Way | None:
+    """What stays true, in terms of the variables, where an update has made its relation true; None if nothing does."""
+    point = _point(update, transition)
+    if point is None:
+        return None
+    others = [_established(other, transition) for other in transition.updates if other is not update]
+    names = dict(zip(update.variables, variables, strict=True))
+    point = {parameter: substitute(variable, names) for parameter, variable in point.items()}
+    guard = substitute(conj(transition.guard, *others), point)
+    witnesses = tuple(p for p in transition.parameters if p not in point)
+    renamed = dict(zip(witnesses, fresh_variables(witnesses, variables), strict=True))
+    guard = substitute(guard, renamed)
+    if any(symbol in transition.choices for symbol in symbols_of(guard)):
+        return None
+    stable = [part for part in conjuncts(guard) if _is_stable(model, sizes, orders, known, part)]
+    stable = [part for part in stable if any(s.mutable for s in symbols_of(part)) or part.free]
+    formula = conj(*stable)
+    return Way(tuple(renamed[w] for w in witnesses if renamed[w] in formula.free), formula) if stable else None
 
 
 def _shrinks(update: Update) -> bool:
@@ -174,25 +199,30 @@ def _is_stable(
     return True
 
 
-def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin], depth: int = 3) -> Bad:
-    """The violation with names for the witnesses of what it says has become true."""
+def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin]) -> list[Bad]:
+    """The violation with names for the witnesses of what it says has become true: a case for every way, unless too many."""
     taken = [Var(name, BOOL) for name in _names(model)]
     by_relation = {origin.relation: origin for origin in found}
-    constants, parts = list(bad.constants), conjuncts(bad.formula)
+    cases: list[tuple[list[Var], list[Term]]] = [(list(bad.constants), conjuncts(bad.formula))]
     done: set[Term] = set()
-    for _ in range(depth):
-        for part in list(parts):
-            if part in done or not isinstance(part, Apply) or part.symbol not in by_relation:
-                continue
+    for _ in range(DEPTH):
+        parts = dict.fromkeys(part for _, known in cases for part in known)
+        for part in [part for part in parts if part not in done and isinstance(part, Apply)]:
+            origin = by_relation.get(part.symbol)
             done.add(part)
-            origin = by_relation[part.symbol]
-            fresh = fresh_variables(origin.witnesses, [*constants, *taken])
-            values = dict(zip(origin.variables, part.args, strict=True)) | dict(
-                zip(origin.witnesses, fresh, strict=True)
-            )
-            constants += fresh
-            parts += [new for new in conjuncts(substitute(origin.formula, values)) if new not in parts]
-    return Bad(bad.claim, tuple(constants), conj(*parts))
+            if origin is None or len(cases) * len(origin.ways) > MOST_CASES:
+                continue
+            values = dict(zip(origin.variables, part.args, strict=True))
+            after = []
+            for constants, known in cases:
+                for way in origin.ways if part in known else ():
+                    fresh = fresh_variables(way.witnesses, [*constants, *taken])
+                    named = substitute(way.formula, values | dict(zip(way.witnesses, fresh, strict=True)))
+                    after.append((constants + fresh, known + [new for new in conjuncts(named) if new not in known]))
+                if part not in known:
+                    after.append((constants, known))
+            cases = after
+    return [Bad(bad.claim, tuple(constants), conj(*parts)) for constants, parts in cases]
 
 
 def in_one_order(bad: Bad, orders: Mapping[Sort, Symbol]) -> Bad:

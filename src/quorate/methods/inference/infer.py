@@ -114,7 +114,9 @@ def _strategies(task: Task) -> list[_Strategy]:
     model = task.model
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
     first = Shape(dict.fromkeys(sorts, 1), 3, min(2, len(sorts)))
-    named = any(with_origins(model, bad, task.origins).constants != bad.constants for bad in violations(model))
+    named = any(
+        case.constants != bad.constants for bad in violations(model) for case in with_origins(model, bad, task.origins)
+    )
     return [
         _Strategy("invariants", Invariants, shapes(model), 4 if named else 1),
         _Strategy("refutations", Refutations, growing(model, first)),

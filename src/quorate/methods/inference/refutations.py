@@ -68,8 +68,9 @@ class Refutations:
     def _begin(self) -> None:
         task = self.task
         self.origins, self.refuters = task.origins, []
-        for number, plain in enumerate(violations(task.protocol), 1):
-            bad = in_one_order(with_origins(task.protocol, plain, task.origins), task.orders)
+        plain = [in_one_order(bad, task.orders) for bad in violations(task.protocol)]
+        cases = [case for bad in plain for case in with_origins(task.protocol, bad, task.origins)]
+        for number, bad in enumerate(cases, 1):
             constants = telling(bad, task.origins)
             language = task.language(self.shape, constants, unspoken(task.model, task.origins))
             sizes = task.sizes(self.shape, constants)
