@@ -57,3 +57,44 @@ def test_a_slice_breaks_where_the_protocol_does(guard, verdict):
     for one in (model, slice_for_safety(model)):
         (result,) = check(Instance(one, dict.fromkeys(one.sorts, 2)), Options(jobs=1)).results
         assert result.verdict == verdict
+
+
+LOOKUP = """\
+sort map
+sort key
+immutable function value(map, key): key
+mutable relation set(key)
+init !set(K)
+transition copy(m: map, k: key)
+  modifies set
+  & (set'(K) <-> set(K) | K = value(m, k))
+safety [given] set(K) -> set(K)
+"""
+
+
+def test_what_a_step_looks_up_is_chosen_in_the_step():
+    model = parse(Source("case.pyv", LOOKUP)).model
+    found = slice_for_safety(model)
+    assert [sort.name for sort in found.sorts] == ["key"] and [symbol.name for symbol in found.symbols] == ["set"]
+    (copy,) = found.transitions
+    assert [choice.name for choice in copy.choices] == ["value@m"] and [p.name for p in copy.parameters] == ["k"]
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("init !set(K)", "init !set(K)\naxiom value(M, K) = K"),
+        ("immutable function", "mutable function"),
+        ("K = value(m, k)", "forall M: map. K = value(M, k)"),
+        ("(m: map, k: key)", "(m: map, n: map, k: key)\n  & m != n"),
+        ("set(K) -> set(K)", "exists M: map. value(M, K) = K"),
+    ],
+)
+def test_a_sort_that_is_used_otherwise_stays(old, new):
+    text = LOOKUP.replace(old, new)
+    if "& m != n" in new:
+        text = LOOKUP.replace("(m: map, k: key)", "(m: map, n: map, k: key)").replace(
+            "  & (set'", "  & m != n\n  & (set'"
+        )
+    found = slice_for_safety(parse(Source("case.pyv", text)).model)
+    assert [sort.name for sort in found.sorts] == ["map", "key"]

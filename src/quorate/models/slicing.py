@@ -1,15 +1,17 @@
 """The part of a protocol that its safety properties depend on.
 
 A relation that no guard reads and no property mentions (a log of messages sent, say) changes nothing about what can be
-reached elsewhere.  Without it, states are smaller and there is less to speak of.
+reached elsewhere.  Without it, states are smaller and there is less to speak of.  Nor does it matter that the functions which
+a step looks values up in are elements of a sort, if nobody remembers them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from quorate.logic.terms import Symbol, conj
-from quorate.logic.transform import symbols_of
+from quorate.logic.terms import Apply, Sort, Symbol, Term, Var, conj
+from quorate.logic.transform import replace_symbols, sorts_of, subterms, symbols_of
 from quorate.models.relational import RelationalModel, Transition
 
 
@@ -17,7 +19,8 @@ def slice_for_safety(model: RelationalModel) -> RelationalModel:
     """The same protocol without the mutable symbols, and the transitions, that cannot matter to its safety properties.
 
     Every run of the protocol is a run of the slice, if one looks at the symbols of the slice and leaves out the steps that
-    change none of them: what the slice satisfies, the protocol does.
+    change none of them: what the slice satisfies, the protocol does.  Conversely, a run of the slice is a run of the protocol
+    over sizes that are large enough.
     """
     needed = _needed(model)
 
@@ -25,7 +28,7 @@ def slice_for_safety(model: RelationalModel) -> RelationalModel:
         return not symbol.mutable or symbol in needed
 
     transitions = [_sliced(t, needed) for t in model.transitions if t.modified & needed]
-    return replace(
+    found = replace(
         model,
         symbols=tuple(filter(keeps, model.symbols)),
         derived=tuple(item for item in model.derived if keeps(item.symbol)),
@@ -35,6 +38,62 @@ def slice_for_safety(model: RelationalModel) -> RelationalModel:
         invariants=tuple(item for item in model.invariants if all(map(keeps, symbols_of(item.formula)))),
         theorems=(),
         traces=(),
+    )
+    for sort in found.sorts:
+        found = _without_lookups(found, sort) or found
+    return found
+
+
+def _without_lookups(model: RelationalModel, sort: Sort) -> RelationalModel | None:
+    """The model with the tables that elements of a sort stand for chosen anew in each step, and without the sort.
+
+    None unless all that is ever asked of an element, a parameter, is what its tables say: rigid symbols about which there is
+    no axiom.
+    """
+    tables = [symbol for symbol in model.symbols if sort in symbol.arguments]
+    if not tables or any(t.mutable or t.arguments.count(sort) > 1 for t in tables):
+        return None
+    named = (*model.axioms, *model.initial, *model.safety, *model.invariants)
+    elsewhere = [item.formula for item in named] + [item.formula for item in model.derived]
+    others = [symbol for symbol in model.symbols if symbol not in tables]
+    if sort in sorts_of(*elsewhere) or any(symbol.sort is sort for symbol in others):
+        return None
+    transitions = [_with_choices(transition, sort, tables) for transition in model.transitions]
+    if any(transition is None for transition in transitions):
+        return None
+    return replace(
+        model,
+        sorts=tuple(s for s in model.sorts if s is not sort),
+        symbols=tuple(others),
+        transitions=tuple(t for t in transitions if t is not None),
+    )
+
+
+def _with_choices(transition: Transition, sort: Sort, tables: Sequence[Symbol]) -> Transition | None:
+    """The transition with choices for what it looks up in its parameter of a sort; None if it uses that in another way."""
+    parameters = [p for p in transition.parameters if p.sort is sort]
+    formulas = [transition.guard, *(update.value for update in transition.updates)]
+    if not parameters:
+        return transition if sort not in sorts_of(*formulas) else None
+    lookups = [term for term in subterms(*formulas) if isinstance(term, Apply) and term.symbol in tables]
+    if any(lookup.args[lookup.symbol.arguments.index(sort)] is not parameters[0] for lookup in lookups):
+        return None
+    chosen: dict[Symbol, tuple[tuple[Var, ...], Term]] = {}
+    choices = []
+    for table in symbols_of(*formulas).intersection(tables):
+        variables = tuple(Var(f"X{i}", argument) for i, argument in enumerate(table.arguments))
+        rest = tuple(variable for variable in variables if variable.sort is not sort)
+        choice = Symbol(f"{table.name}@{parameters[0].name}", tuple(v.sort for v in rest), table.sort)
+        choices.append(choice)
+        chosen[table] = variables, choice(*rest)
+    updates = [replace(update, value=replace_symbols(update.value, chosen)) for update in transition.updates]
+    guard = replace_symbols(transition.guard, chosen)
+    if sort in sorts_of(guard, *(update.value for update in updates)):
+        return None
+    left = tuple(p for p in transition.parameters if p not in parameters)
+    choices.sort(key=lambda choice: choice.name)
+    return replace(
+        transition, parameters=left, choices=(*transition.choices, *choices), guard=guard, updates=tuple(updates)
     )
 
 

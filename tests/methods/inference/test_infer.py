@@ -7,7 +7,7 @@ import pytest
 from quorate.engines.smt.session import Limits
 from quorate.lang import load, parse
 from quorate.logic.printing import show
-from quorate.methods.inference.badness import origins, violations, with_origins
+from quorate.methods.inference.badness import by_constants, origins, violations, with_origins
 from quorate.methods.inference.infer import Options, infer
 from quorate.methods.inference.shapes import shapes
 from quorate.models.source import Source
@@ -115,3 +115,132 @@ def test_shapes_grow_by_one():
     listed = [shape for shape, _ in zip(shapes(model), range(40), strict=False)]
     sizes = [shape.literals + shape.total + sum(shape.variables.values()) for shape in listed]
     assert sizes == sorted(sizes) and len({str(shape) for shape in listed}) == 40
+
+
+TWO_WAYS = """\
+sort node
+sort value
+immutable constant special: value
+mutable relation asked(node, value)
+mutable relation granted(node, value)
+mutable relation chosen(value)
+init !asked(N, V)
+init !granted(N, V)
+init !chosen(V)
+transition ask(n: node, v: value)
+  modifies asked
+  & (forall M, V. !asked(M, V) | V = v)
+  & (asked'(N, V) <-> asked(N, V) | N = n & V = v)
+transition grant(n: node, v: value)
+  modifies granted
+  & asked(n, v)
+  & (granted'(N, V) <-> granted(N, V) | N = n & V = v)
+transition choose_asked(n: node, v: value)
+  modifies chosen
+  & asked(n, v)
+  & (chosen'(V) <-> chosen(V) | V = v)
+transition choose_granted(n: node, v: value)
+  modifies chosen
+  & granted(n, v)
+  & (chosen'(V) <-> chosen(V) | V = v)
+safety [one] chosen(V1) & chosen(V2) -> V1 = V2
+"""
+
+
+def test_each_way_that_a_violation_comes_about_is_a_case():
+    model = parse(Source("ways.pyv", TWO_WAYS)).model
+    found = origins(model, dict.fromkeys(model.sorts, 2), {}, ())
+    (chosen,) = [origin for origin in found if origin.relation.name == "chosen"]
+    assert [show(way.formula) for way in chosen.ways] == ["asked(n, V)", "granted(n, V)"]
+    (bad,) = violations(model)
+    cases = with_origins(model, bad, found)
+    assert len(cases) == 4 and {len(case.constants) for case in cases} == {4}
+    named = [case for bad in cases for case in by_constants(model, bad)]
+    assert len(named) == 12 and {len(case.constants) for case in named} == {3, 4}
+    proved(model)
+
+
+def test_too_many_cases_are_not_split():
+    model = parse(Source("ways.pyv", TWO_WAYS.replace("chosen(V1) & chosen(V2)", " & ".join(
+        f"chosen(V{i})" for i in range(1, 6)
+    )))).model  # fmt: skip
+    (bad,) = violations(model)
+    found = origins(model, dict.fromkeys(model.sorts, 2), {}, ())
+    assert len(with_origins(model, bad, found)) == 8
+
+
+@pytest.mark.parametrize(
+    "offers, kept",
+    [
+        (["asked(N1, V1) & asked(N2, V2) -> V1 = V2", "granted(N, V) -> asked(N, V)", "chosen(V) -> exists N. asked(N, V)"], 3),
+        (["asked(N1, V1) & asked(N2, V2) -> V1 = V2", "!granted(N, V)"], 1),
+        (["chosen(V) -> granted(N, V)", "!asked(N, V)"], 0),
+    ],
+)  # fmt: skip
+def test_invariants_of_the_file_are_offers(offers, kept):
+    text = TWO_WAYS + "".join(f"invariant [offer{i}] {offer}\n" for i, offer in enumerate(offers))
+    model = parse(Source("offers.pyv", text)).model
+    found = infer(model, LIMITS, Options(60.0))
+    assert {result.verdict for result in found.results} == {"proved"}
+    assert all(outcome.accepted for outcome in recheck(model, found.certificate, 10.0, 2048, 1))
+    assert sum(item in model.invariants for item in found.invariants) <= kept
+    if kept == len(offers):
+        assert set(found.invariants) <= set(model.invariants) and not found.queries
+
+
+COUNTED = """\
+sort node
+mutable relation seen(node)
+mutable relation full
+init !seen(N)
+init !full
+transition see(n: node)
+  modifies seen
+  & (seen'(N) <-> seen(N) | N = n)
+transition fill(a: node, b: node, c: node)
+  modifies full
+  & a != b & b != c & a != c
+  & seen(a) & seen(b) & seen(c)
+  & full'
+safety [never] !full
+"""
+
+
+def test_a_violation_that_only_random_runs_see(monkeypatch):
+    monkeypatch.setattr("quorate.methods.inference.samples.HEAVY", 0)
+    model = parse(Source("counted.pyv", COUNTED)).model
+    found = infer(model, LIMITS, Options(60.0))
+    (result,) = found.results
+    assert result.verdict == "violated" and len(result.evidence.steps) == 4
+    replay(model, result.evidence)
+
+
+MAPS = """\
+sort map
+sort key
+immutable relation on(map, key)
+mutable relation lit(key)
+mutable relation both
+init !lit(K)
+init !both
+transition light(m: map)
+  modifies lit
+  & (lit'(K) <-> on(m, K))
+transition look(a: key, b: key)
+  modifies both
+  & a != b & lit(a) & lit(b)
+  & both'
+safety [dark] !both
+"""
+
+
+def test_a_violation_over_tables_that_were_abstracted():
+    model = parse(Source("maps.pyv", MAPS)).model
+    found = infer(model, LIMITS, Options(60.0))
+    (result,) = found.results
+    assert result.verdict == "violated"
+    replay(model, result.evidence)
+
+
+def test_a_proof_over_tables_that_were_abstracted():
+    proved(parse(Source("maps.pyv", MAPS.replace("on(m, K))", "on(m, K) & (forall J. on(m, J) -> J = K))"))).model)

@@ -69,7 +69,8 @@ def _search(model: RelationalModel, arguments: argparse.Namespace) -> tuple[Infe
     started = time.monotonic()
     try:
         options = Options(arguments.time, arguments.seed)
-        outcome = search(model.with_invariants(()), limits(arguments), options, progress)
+        offered = model.with_invariants(()) if arguments.ignore_invariants else model
+        outcome = search(offered, limits(arguments), options, progress)
         return outcome, outcome.interrupted
     except CompilerError as problem:
         raise UsageError(f"{model.source.path if model.source else ''}: {problem}") from None
@@ -100,8 +101,11 @@ def _invariants(outcome: Inference) -> tuple[Named, ...]:
 def _found(outcome: Inference) -> str:
     """The invariants in the protocol's own language, each with the transitions that need it."""
     invariants = _invariants(outcome)
-    count = len(invariants)
-    lines = [f"proved for all sizes with {count} inferred invariant{'s' * (count != 1)}"]
+    given = sum(item in outcome.model.invariants for item in invariants)
+    count = len(invariants) - given
+    of_file = f"{given} invariant{'s' * (given != 1)} of the file" if given else ""
+    inferred = f"{count} inferred invariant{'s' * (count != 1)}" if count or not given else ""
+    lines = [f"proved for all sizes with {' and '.join(filter(None, (of_file, inferred)))}"]
     for item, text in zip(invariants, _shown(outcome.model, invariants), strict=True):
         lines.append(f"  [{item.name}] {text}")
         if item.name in outcome.needed:
@@ -143,8 +147,9 @@ def _write(path: str, model: RelationalModel, outcome: Inference) -> str:
     """Write the protocol with the invariants; `induct` is now expected to prove what the file said it would not."""
     surprising = [item for item in outcome.results if expected_verdict(model, "induct", item) != "proved"]
     remarks = ["Found by `quorate infer`.", *(f"expect: induct [{item.property}] proved" for item in surprising)]
+    new = [item for item in _invariants(outcome) if item not in model.invariants]
     try:
-        text = extended(model, _invariants(outcome), remarks)
+        text = extended(model, new, remarks)
     except LanguageError as problem:
         raise UsageError(f"cannot write {path}: {problem.diagnostics[0].message}") from None
     writing(path, lambda: write_atomically(path, text))

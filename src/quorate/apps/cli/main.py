@@ -68,6 +68,11 @@ def build_parser() -> argparse.ArgumentParser:
     infer.add_argument(
         "--time", type=_seconds, default=600.0, metavar="SECONDS", help="for the whole search, per file (default: 600)"
     )
+    infer.add_argument(
+        "--ignore-invariants",
+        action="store_true",
+        help="do without the invariants of the file, which are otherwise offers",
+    )
     infer.add_argument("--write", metavar="FILE", help="write the protocol with the invariants that were found")
     infer.add_argument("--certificate", metavar="FILE", help="write a certificate if all safety properties are proved")
     infer.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")

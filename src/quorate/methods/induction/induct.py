@@ -61,27 +61,38 @@ def induct(
     started = time.monotonic()
     outcome = Induction(model)
     properties = list(model.properties)
+    alive, rounds = support(model, properties, [], limits, progress)
+    outcome.proved = tuple(alive)
+    for answers in rounds:
+        outcome.answers.update(answers)
+    outcome.results = [
+        _result(model, item, outcome, rounds, limits, search, progress, started) for item in properties
+    ] + _theorems(model, limits)
+    return outcome
+
+
+def support(
+    model: RelationalModel, properties: list[Named], assumed: list[Named], limits: Limits, progress: Progress
+) -> tuple[list[Named], list[dict[Obligation, Answer]]]:
+    """Those of the properties that support each other, given what is assumed before each step; and the answers, by round."""
     pending = [o for o in all_obligations(model, properties) if not is_trivial(model, o)]
     alive = properties
     rounds: list[dict[Obligation, Answer]] = []
+    last: dict[Obligation, Answer] = {}
     while pending:
-        answers = decide(model, pending, alive, limits, progress)
+        answers = decide(model, pending, alive + assumed, limits, progress)
         rounds.append(answers)
-        outcome.answers.update(answers)
+        last.update(answers)
         failing = {obligation.claim for obligation, answer in answers.items() if answer.status != "unsat"}
         if not failing:
             break
         alive = [item for item in alive if item not in failing]
         pending = [
             obligation
-            for obligation, answer in outcome.answers.items()
+            for obligation, answer in last.items()
             if obligation.claim in alive and obligation.transition is not None and not failing.isdisjoint(answer.core)
         ]
-    outcome.proved = tuple(alive)
-    outcome.results = [
-        _result(model, item, outcome, rounds, limits, search, progress, started) for item in properties
-    ] + _theorems(model, limits)
-    return outcome
+    return alive, rounds
 
 
 def decide(

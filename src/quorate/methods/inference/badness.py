@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from quorate.logic.terms import (
     BOOL,
+    FALSE,
     TRUE,
     And,
     Apply,
@@ -137,9 +138,8 @@ def _way(
     witnesses = tuple(p for p in transition.parameters if p not in point)
     renamed = dict(zip(witnesses, fresh_variables(witnesses, variables), strict=True))
     guard = substitute(guard, renamed)
-    if any(symbol in transition.choices for symbol in symbols_of(guard)):
-        return None
-    stable = [part for part in conjuncts(guard) if _is_stable(model, sizes, orders, known, part)]
+    lasting = [part for part in conjuncts(guard) if symbols_of(part).isdisjoint(transition.choices)]
+    stable = [part for part in lasting if _is_stable(model, sizes, orders, known, part)]
     stable = [part for part in stable if any(s.mutable for s in symbols_of(part)) or part.free]
     formula = conj(*stable)
     return Way(tuple(renamed[w] for w in witnesses if renamed[w] in formula.free), formula) if stable else None
@@ -223,6 +223,24 @@ def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin]) -> l
                     after.append((constants, known))
             cases = after
     return [Bad(bad.claim, tuple(constants), conj(*parts)) for constants, parts in cases]
+
+
+def by_constants(model: RelationalModel, bad: Bad) -> list[Bad]:
+    """The violation in cases: which of the elements it speaks of are those that the protocol has names for."""
+    named = [s() for s in model.symbols if not s.arguments and not s.mutable and s.sort.uninterpreted]
+    cases: list[tuple[tuple[Var, ...], list[Term]]] = [(bad.constants, conjuncts(bad.formula))]
+    for constant, known in [(c, k) for c in bad.constants for k in named if k.sort is c.sort]:
+        after: list[tuple[tuple[Var, ...], list[Term]]] = []
+        for constants, parts in cases:
+            apart = _normal(neg(equal(constant, known)))
+            if constant not in constants or apart in map(_normal, parts) or len(cases) + len(after) >= MOST_CASES:
+                after.append((constants, parts))
+                continue
+            same = substitute(conj(*parts), {constant: known})
+            after.append((tuple(c for c in constants if c is not constant), conjuncts(same)))
+            after.append((constants, [*parts, apart]))
+        cases = after
+    return [Bad(bad.claim, constants, conj(*parts)) for constants, parts in cases if FALSE not in parts]
 
 
 def in_one_order(bad: Bad, orders: Mapping[Sort, Symbol]) -> Bad:

@@ -10,17 +10,21 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from random import Random
 from typing import Protocol
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.smt.session import Limits
 from quorate.methods.explicit import check
+from quorate.methods.induction import bounded
+from quorate.methods.induction.induct import support
 from quorate.methods.inference.badness import violations, with_origins
 from quorate.methods.inference.houdini import Deadline, OutOfTime
-from quorate.methods.inference.invariants import Invariants
+from quorate.methods.inference.invariants import Invariants, conclude
 from quorate.methods.inference.refutations import Refutations
 from quorate.methods.inference.shapes import Shape, growing, shapes
-from quorate.methods.inference.task import Found, Progress, Task
+from quorate.methods.inference.states import States, cases
+from quorate.methods.inference.task import STEPS, Found, Progress, Task
 from quorate.models.relational import RelationalModel
 from quorate.proof.verdicts import Result
 
@@ -29,6 +33,12 @@ FIRST_SECONDS, A_SLICE = 4.0, 1.0
 """How much processor time the first attempt may take before there is a second, and a turn at first."""
 AN_ATTEMPT, A_SECOND = 200, 500
 """What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
+
+
+MOST_CASES = 20_000_000
+"""For how many values of its variables a property is evaluated on random runs."""
+MOST_LOOKUPS = 3
+"""How many elements of a sort that the search does without a violation may need."""
 
 
 @dataclass(frozen=True)
@@ -123,22 +133,69 @@ def _strategies(task: Task) -> list[_Strategy]:
     ]
 
 
+def _established(model: RelationalModel, limits: Limits, outcome: Inference, progress: Progress) -> RelationalModel:
+    """The model with those of its invariants that support each other; a proof, if they also support its safety."""
+    if not model.invariants:
+        return model
+    progress("the invariants of the file")
+    alive, rounds = support(model, list(model.properties), [], limits, lambda text: None)
+    if set(model.safety) <= set(alive):
+        answers = {o: answer for answers in rounds for o, answer in answers.items() if o.claim in alive}
+        kept = tuple(item for item in model.invariants if item in alive)
+        conclude(model.with_invariants(kept), answers, outcome)
+        return model
+    alive, _ = support(model, list(model.invariants), list(model.safety), limits, lambda text: None)
+    outcome.attempts.append(f"invariants of the file: {len(alive)} of {len(model.invariants)} support each other")
+    return model.with_invariants(tuple(alive))
+
+
+def _violation(task: Task) -> tuple[Result, ...]:
+    """Results with a violation, if one was seen among the samples or on random runs."""
+    model = task.protocol.with_invariants(())
+    for item in task.samples:
+        if item.violated and len(task.model.sorts) == len(model.sorts):
+            found = check.check(Instance(model, item.instance.sizes), check.Options(jobs=1)).results
+            return tuple(result for result in found if result.kind == "safety")
+    seen = [item.states for item in task.samples if item.violated] or [s for s in task.walked if not _all_safe(task, s)]
+    if not seen:
+        return ()
+    results: list[Result] = []
+    for size in range(1, MOST_LOOKUPS + 1):
+        sizes = {sort: seen[0].sizes.get(sort, size) for sort in model.sorts if sort.uninterpreted}
+        results = bounded.check(model, STEPS, task.limits, sizes, task.progress)
+        if any(result.verdict == "violated" for result in results) or task.model.sorts == model.sorts:
+            break
+    return tuple(results)
+
+
+def _all_safe(task: Task, states: States) -> bool:
+    """Whether all safety properties hold, in as many of the states as can be looked at in a short time."""
+    for formula in task.safe.values():
+        part = states.choose(Random(task.seed), MOST_CASES // cases(formula, states.sizes))
+        if part.count and not part.evaluate(formula, {}).all():
+            return False
+    return True
+
+
 def infer(
     model: RelationalModel, limits: Limits, options: Options = Options(), progress: Progress = lambda text: None
 ) -> Inference:
-    """Look for an inductive invariant that proves the safety properties, or for a violation."""
+    """Look for an inductive invariant that proves the safety properties, or for a violation.
+
+    Invariants that the model has are offers: what of them supports itself is used.
+    """
     started = time.monotonic()
     outcome = Inference(model)
-    task = Task(model, limits, options.seed, Deadline(started + options.seconds), progress)
-    outcome.samples = sum(item.states.count for item in task.samples)
-    for item in task.samples:
-        if item.violated:
-            found = check.check(Instance(model, item.instance.sizes), check.Options(jobs=1))
-            outcome.results = tuple(result for result in found.results if result.kind == "safety")
-            return outcome
+    established = _established(model, limits, outcome, progress)
     reason = f"no proof was found in {options.seconds:g} seconds"
-    strategies = _strategies(task)
     try:
+        if outcome.certificate is None:
+            task = Task(established, limits, options.seed, Deadline(started + options.seconds), progress)
+            outcome.samples = sum(item.states.count for item in task.samples)
+            outcome.results = _violation(task)
+            if outcome.results:
+                return outcome
+            strategies = _strategies(task)
         while outcome.certificate is None and time.monotonic() < started + options.seconds:
             min(strategies, key=lambda strategy: strategy.cost).go_on(task, outcome, started + options.seconds)
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from quorate.engines.smt.session import Answer
 from quorate.logic.structures import Structure
 from quorate.logic.terms import Sort, conj, neg
 from quorate.methods.induction.induct import all_obligations, decide
-from quorate.methods.induction.obligations import Obligation, is_trivial, step_of
+from quorate.methods.induction.obligations import Obligation, is_trivial
 from quorate.methods.inference.badness import Origin
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Layer, Search, enumerate_until
@@ -19,7 +19,6 @@ from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.states import Array, from_structure, in_order
 from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
 from quorate.models.relational import Named, RelationalModel, Transition
-from quorate.models.semantics import state_of, successor
 from quorate.proof.certificates import Certificate, certify
 
 
@@ -98,24 +97,14 @@ class Invariants:
         task = self.task
         formulas = [origin.lemma for origin in task.origins]
         formulas += [self.language.formula(self.candidates.clause(number)) for number in found]
-        taken = {item.name for item in task.protocol.properties}
-        names = [name for i in range(1, len(formulas) + len(taken) + 1) if (name := f"inferred{i}") not in taken]
-        invariants = tuple(Named(name, formula) for name, formula in zip(names, formulas, strict=False))
-        model = task.protocol.with_invariants(invariants)
+        model = task.protocol.with_invariants(task.protocol.invariants + task.named(formulas))
         obligations = [o for o in all_obligations(model, model.properties) if not is_trivial(model, o)]
         answers = decide(model, obligations, list(model.properties), task.limits, lambda text: None)
         failed = {o: a for o, a in answers.items() if a.status != "unsat"}
         if not failed:
-            invariants = _needed(model, answers)
-            model = model.with_invariants(invariants)
-            answers = {o: a for o, a in answers.items() if o.claim in model.properties}
-            outcome.invariants = invariants
-            outcome.certificate = _certificate(model, answers)
-            outcome.needed = {item.name: _users(item, answers) for item in invariants}
+            conclude(model, answers, outcome)
             return None
-        wrong = {o.claim.formula for o in failed}
-        if any(origin.lemma in wrong for origin in task.origins):
-            task.origins = [origin for origin in task.origins if origin.lemma not in wrong]
+        if task.forget({o.claim.formula for o in failed}):
             return "again"
         learnt = False
         for obligation, answer in failed.items():
@@ -127,7 +116,7 @@ class Invariants:
 
     def _is_step(self, structure: Structure) -> bool:
         """Whether no candidate excludes the state from which a counterexample starts."""
-        return not self.candidates.failing(self._rows(state_of(self.task.model, structure)), 1)
+        return not self.candidates.failing(self._rows(self.task.states_of(None, structure)[0]), 1)
 
     def _learn(self, transition: Transition | None, structure: Structure | None, bad: bool) -> bool:
         """Make use of a counterexample, if there is one; False if it teaches nothing.
@@ -135,12 +124,12 @@ class Invariants:
         Either candidates that were left out exclude it: one asks for them over larger sizes, or wants just these.  Or the
         clause is wrong.
         """
-        model, candidates = self.task.model, self.candidates
+        candidates = self.candidates
         if structure is None:
             return transition is not None and self._ask_also(transition, None, bad)
-        before = state_of(model, structure)
+        before, after = self.task.states_of(transition, structure)
         rows = self._rows(before)
-        if transition is None:
+        if transition is None or after is None:
             return candidates.add(rows) > 0
         if failing := {(0, number) for number, _ in candidates.failing(rows, 3)}:
             if self._ask_also(transition, structure, bad):
@@ -148,12 +137,20 @@ class Invariants:
             new = not self.also.issuperset(failing)
             self.also |= failing
             return new
-        after = successor(model, before, step_of(model.transition(transition.name), structure))
-        assert isinstance(after, Structure), after
         return candidates.add(self._rows(after)) > 0
 
     def _rows(self, state: Structure) -> Array:
         return self.language.rows(in_order(from_structure(state), self.task.orders), {})
+
+
+def conclude(model: RelationalModel, answers: Mapping[Obligation, Answer], outcome: Found) -> None:
+    """The proof, from answers that confirm all obligations about the properties of a model: what of its invariants is needed."""
+    invariants = _needed(model, answers)
+    model = model.with_invariants(invariants)
+    answers = {o: a for o, a in answers.items() if o.claim in model.properties}
+    outcome.invariants = invariants
+    outcome.certificate = _certificate(model, answers)
+    outcome.needed = {item.name: _users(item, answers) for item in invariants}
 
 
 def _needed(model: RelationalModel, answers: Mapping[Obligation, Answer]) -> tuple[Named, ...]:

@@ -11,14 +11,20 @@ from dataclasses import replace
 from quorate.engines.smt.session import Answer, Goal, Group, solve
 from quorate.logic.structures import Structure
 from quorate.logic.terms import Apply, Symbol
-from quorate.methods.induction.obligations import step_of
-from quorate.methods.inference.badness import Origin, in_one_order, telling, unspoken, violations, with_origins
+from quorate.methods.inference.badness import (
+    Origin,
+    by_constants,
+    in_one_order,
+    telling,
+    unspoken,
+    violations,
+    with_origins,
+)
 from quorate.methods.inference.questions import Item
 from quorate.methods.inference.refuter import Refuter
 from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.task import Found, Task
-from quorate.models.relational import Named, RelationalModel, Transition
-from quorate.models.semantics import state_of, successor
+from quorate.models.relational import RelationalModel, Transition
 from quorate.proof.certificates import Refutation, certify
 from quorate.proof.checker import sections
 
@@ -70,6 +76,7 @@ class Refutations:
         self.origins, self.refuters = task.origins, []
         plain = [in_one_order(bad, task.orders) for bad in violations(task.protocol)]
         cases = [case for bad in plain for case in with_origins(task.protocol, bad, task.origins)]
+        cases = [case for bad in cases for case in by_constants(task.protocol, bad)]
         for number, bad in enumerate(cases, 1):
             constants = telling(bad, task.origins)
             language = task.language(self.shape, constants, unspoken(task.model, task.origins))
@@ -95,7 +102,7 @@ def _prove_refutations(
 ) -> str | None:
     """A proof for all sizes, by the obligations of the checker; `again` if something was learnt instead."""
     model = task.protocol
-    lemmas = tuple(Named(name, formula) for name, formula in task.lemmas.items())
+    lemmas = task.known
     certificate = certify(model, model.safety, lemmas, {}, refutations)
     listed = [section for section in sections(model, certificate) if section.obligations]
     constants = [Symbol(v.name, (), v.sort) for refuter in refuters for v in refuter.bad.constants]
@@ -114,7 +121,7 @@ def _prove_refutations(
             if refuter is not None:
                 mine = {i: name for (r, i), name in names.items() if r is refuter}
                 hint = refuter.hint(obligation.name.split(": ")[-1], item, mine)
-                optional = {*task.lemmas, *task.safe, *items}
+                optional = {*(item.name for item in lemmas), *task.safe, *items}
                 hypotheses = tuple(h for h in hypotheses if h.name.rstrip("'") not in optional or h.name in hint)
             small.append(Group(hypotheses, (goal,)))
     hints: dict[str, tuple[str, ...]] = {}
@@ -139,8 +146,7 @@ def _prove_refutations(
         outcome.invariants = lemmas
         return None
     wrong = {item.formula for item in lemmas for name in failed if name.endswith(f" {item.name}")}
-    if wrong:
-        task.origins = [origin for origin in task.origins if origin.lemma not in wrong]
+    if task.forget(wrong):
         return "again"
     learnt = False
     asked_also: set[tuple[str, str]] = set()
@@ -156,11 +162,11 @@ def _prove_refutations(
             asked_also.add((refuter.name, question))
             learnt = True
         elif answer.structure is not None:
-            before = state_of(task.model, answer.structure)
-            after = successor(task.model, before, step_of(transition, answer.structure)) if transition else None
-            assert not isinstance(after, str), after
             values = {constant: answer.structure.tables[constant] for constant in constants}
-            states = [Structure(s.sizes, {**s.tables, **values}) if s else None for s in (before, after)]
+            states = [
+                Structure(state.sizes, {**state.tables, **values}) if state else None
+                for state in task.states_of(transition, answer.structure)
+            ]
             assert states[0] is not None
             learnt |= refuter.learn(item, states[0], states[1])
     return "again" if learnt else f"the solvers do not answer: {', '.join(sorted(failed))}"

@@ -10,6 +10,7 @@ from quorate.engines.smt.session import Limits
 from quorate.logic.structures import Structure
 from quorate.logic.terms import BOOL, Exists, Sort, Symbol, Term, Var, conj
 from quorate.logic.transform import conjuncts, nnf, subterms
+from quorate.methods.induction.obligations import step_of
 from quorate.methods.inference.badness import origins
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Deadline
@@ -17,9 +18,10 @@ from quorate.methods.inference.language import Block, Language, standard_atoms, 
 from quorate.methods.inference.questions import Question
 from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.shapes import Shape, shapes
-from quorate.methods.inference.states import cases
+from quorate.methods.inference.states import States, cases
 from quorate.methods.inference.walks import walks
-from quorate.models.relational import Named, RelationalModel
+from quorate.models.relational import Named, RelationalModel, Transition
+from quorate.models.semantics import state_of, successor
 from quorate.models.slicing import slice_for_safety
 from quorate.proof.certificates import Certificate
 
@@ -50,7 +52,7 @@ class Found:
 
 
 class Task:
-    """One protocol, with what all attempts share."""
+    """One protocol, with what all attempts share.  Its invariants have been established: they are used wherever they help."""
 
     def __init__(self, model: RelationalModel, limits: Limits, seed: int, until: Deadline, progress: Progress) -> None:
         self.protocol, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
@@ -63,21 +65,58 @@ class Task:
         self.found = {variable.sort for term in exist for variable in term.variables}
         """The sorts in which axioms say that there is an element."""
         self.states = [item.states for item in self.samples]
+        self.walked: list[States] = []
         sorts = [sort for sort in model.sorts if sort.uninterpreted]
         for size, ordered in WALKED:
             sizes = {sort: ordered if sort in self.orders else size for sort in sorts}
             walked = walks(model, sizes, self.orders, STEPS, seed)
             if walked is not None:
-                self.states.append(walked)
-        shape = next(shapes(model))
+                self.walked.append(walked)
+        self.states += self.walked
+        self.first_sizes = self.sizes(next(shapes(model)))
         self.safe = {item.name: conj(*conjuncts(item.formula)) for item in model.safety}
         """The safety properties, with quantifiers where they belong: over small parts."""
-        found = origins(model, self.sizes(shape), self.orders, list(self.safe.values()))
-        self.origins = [origin for origin in found if cases(origin.lemma, self.sizes(shape)) <= MOST_CASES]
+        found = origins(model, self.first_sizes, self.orders, list(self.safe.values()))
+        self.origins = [origin for origin in found if cases(origin.lemma, self.first_sizes) <= MOST_CASES]
+
+    @property
+    def known(self) -> tuple[Named, ...]:
+        """What holds in all reachable states of the protocol: its invariants, and where relations come from."""
+        return self.protocol.invariants + self.named([origin.lemma for origin in self.origins])
 
     @property
     def lemmas(self) -> dict[str, Term]:
-        return {f"inferred{i}": origin.lemma for i, origin in enumerate(self.origins, 1)}
+        """What is known and can be used over small sizes."""
+        said = [item for item in self.model.invariants if cases(item.formula, self.first_sizes) <= MOST_CASES]
+        return {item.name: item.formula for item in self.known if item in said or item not in self.protocol.invariants}
+
+    def named(self, formulas: Sequence[Term]) -> tuple[Named, ...]:
+        """Formulas with names that no property of the protocol has."""
+        taken = {item.name for item in self.protocol.properties}
+        names = [name for i in range(1, len(formulas) + len(taken) + 1) if (name := f"inferred{i}") not in taken]
+        return tuple(Named(name, formula) for name, formula in zip(names, formulas, strict=False))
+
+    def forget(self, formulas: Collection[Term]) -> bool:
+        """Of what was known, no longer rely on these; True if that changed something."""
+        invariants = tuple(item for item in self.protocol.invariants if item.formula not in formulas)
+        origins = [origin for origin in self.origins if origin.lemma not in formulas]
+        if len(invariants) + len(origins) == len(self.known):
+            return False
+        self.protocol = self.protocol.with_invariants(invariants)
+        kept = tuple(item for item in self.model.invariants if item in invariants)
+        self.model = self.model.with_invariants(kept)
+        self.origins = origins
+        return True
+
+    def states_of(self, transition: Transition | None, structure: Structure) -> tuple[Structure, Structure | None]:
+        """The state that a counterexample of the protocol describes, and the one after its step, of the part looked at."""
+        before = state_of(self.protocol, structure)
+        if transition is None:
+            return state_of(self.model, before), None
+        step = step_of(self.protocol.transition(transition.name), structure)
+        after = successor(self.protocol, before, step)
+        assert isinstance(after, Structure), after
+        return state_of(self.model, before), state_of(self.model, after)
 
     def language(self, shape: Shape, constants: Sequence[Var] = (), unspoken: Collection[Symbol] = ()) -> Language:
         """The language of a shape over constants; some symbols can be left out."""
