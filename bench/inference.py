@@ -1,7 +1,7 @@
 """`quorate infer` on every protocol of a folder, as a Markdown table.
 
     python bench/inference.py                                   protocols/relational -> bench/inference.md
-    python bench/inference.py FOLDER OUTPUT [--time SECONDS]
+    python bench/inference.py FOLDER OUTPUT [--time SECONDS] [--seeds 0 1 2] [--peers bench/peers/duoai.txt]
 
 Each row is one cold command in a process of its own: CPU seconds of all its processes, seconds by the clock, and the
 resident size of its largest process.
@@ -18,11 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-HEAD = ("protocol", "verdict", "CPU s", "wall s", "peak MB", "invariants", "samples", "queries", "counterexamples")
+COUNTED = ("invariants", "samples", "queries", "counterexamples")
 GRACE = 60.0
 """Seconds that a command may take beyond its own limit before it is stopped."""
 
@@ -45,44 +46,52 @@ def run(command: list[str], seconds: float) -> tuple[str, float, float, float]:
     return text, usage.ru_utime + usage.ru_stime, time.monotonic() - started, usage.ru_maxrss / unit
 
 
-def row(path: Path, seconds: float, seed: int) -> dict[str, Any]:
-    command = [
-        sys.executable,
-        "-m",
-        "quorate",
-        "infer",
-        str(path),
-        "--ignore-invariants",
-        "--json",
-        "--time",
-        f"{seconds:g}",
-    ]
-    text, cpu, wall, peak = run([*command, "--seed", str(seed)], seconds + GRACE)
-    document = json.loads(text) if text else {"verdict": "error"}
-    counted = document.get("statistics", {})
-    return {
-        "protocol": path.stem,
-        "verdict": document["verdict"],
-        "cpu": cpu,
-        "wall": wall,
-        "peak": peak,
-        "invariants": len(counted.get("invariants", ())),
-        **{name: counted.get(name, 0) for name in ("samples", "queries", "counterexamples")},
-    }
+def row(path: Path, seconds: float, seeds: list[int], peer: list[str]) -> dict[str, Any]:
+    """One protocol, once for each seed; certificates are rechecked, which does not count."""
+    runs: list[dict[str, Any]] = []
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as folder:
+            proof = Path(folder, "certificate.json")
+            command = [sys.executable, "-m", "quorate", "infer", str(path), "--ignore-invariants", "--json"]
+            command += ["--time", f"{seconds:g}", "--seed", str(seed), "--certificate", str(proof)]
+            text, cpu, wall, peak = run(command, seconds + GRACE)
+            document = json.loads(text) if text else {"verdict": "error"}
+            said = document["verdict"]
+            if said == "proved":
+                recheck = [sys.executable, "-m", "quorate", "recheck", str(proof), str(path)]
+                accepted = subprocess.run(recheck, stdout=subprocess.DEVNULL, check=False).returncode == 0
+                said = "proved" if accepted else "rejected"
+        counted = document.get("statistics", {})
+        runs.append({"verdict": said, "cpu": cpu, "wall": wall, "peak": peak})
+        runs[-1]["invariants"] = len(counted.get("invariants", ()))
+        runs[-1] |= {name: counted.get(name, 0) for name in COUNTED[1:]}
+    return {"protocol": path.stem, "runs": runs, "peer": peer}
 
 
 def cells(item: dict[str, Any]) -> list[str]:
-    figures = [f"{item['cpu']:.2f}", f"{item['wall']:.2f}", f"{item['peak']:.0f}"]
-    counts = [f"{item[name]:,}" for name in ("invariants", "samples", "queries", "counterexamples")]
-    return [item["protocol"], item["verdict"], *figures, *counts]
+    runs = item["runs"]
+
+    def each(name: str, form: str) -> str:
+        return " / ".join(f"{run[name]:{form}}" for run in runs)
+
+    said = Counter(run["verdict"] for run in runs)
+    verdict = next(iter(said)) if len(said) == 1 else ", ".join(f"{n} {name}" for name, n in said.items())
+    figures = [each("cpu", ".1f"), f"{max(run['wall'] for run in runs):.1f}", f"{max(run['peak'] for run in runs):.0f}"]
+    return [item["protocol"], verdict, *item["peer"], *figures, *(each(name, ",") for name in COUNTED)]
 
 
-def table(rows: list[dict[str, Any]]) -> list[str]:
-    proved = [item for item in rows if item["verdict"] == "proved"]
-    total = [f"**{len(proved)} of {len(rows)} proved**", ""]
-    total += [f"{sum(item[name] for item in rows):.2f}" for name in ("cpu", "wall")]
-    lines = [list(HEAD), ["---"] * len(HEAD), *map(cells, rows), total + [""] * (len(HEAD) - len(total))]
+def table(rows: list[dict[str, Any]], peers: list[str]) -> list[str]:
+    head = ["protocol", "verdict", *peers, "CPU s", "wall s", "peak MB", *COUNTED]
+    proved = [item for item in rows if all(run["verdict"] == "proved" for run in item["runs"])]
+    total = [f"**{len(proved)} of {len(rows)} proved**", ""] + [""] * (len(head) - 2)
+    lines = [head, ["---"] * len(head), *map(cells, rows), total]
     return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def published(path: str | None) -> dict[str, list[str]]:
+    """The figures of another tool, by protocol."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines() if path else []
+    return {name: figures for name, *figures in (line.split() for line in lines if not line.startswith("#"))}
 
 
 def main() -> None:
@@ -90,21 +99,29 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", default=str(ROOT / "protocols" / "relational"))
     parser.add_argument("output", nargs="?", default=str(ROOT / "bench" / "inference.md"))
     parser.add_argument("--time", type=float, default=600.0, help="seconds for each protocol (default: 600)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--only", nargs="+", default=[], help="the names of protocols (default: all)")
+    parser.add_argument("--peers", metavar="FILE", help="figures of another tool: a name and two numbers a line")
     parser.add_argument("--title", default="Inferred invariants of the library")
     arguments = parser.parse_args()
+    known = published(arguments.peers)
+    columns = [f"{Path(arguments.peers).stem}, wall s", f"{Path(arguments.peers).stem}, CPU s"] if known else []
     rows = []
     for path in sorted(path for path in Path(arguments.folder).iterdir() if path.suffix in (".ivy", ".pyv")):
-        rows.append(row(path, arguments.time, arguments.seed))
-        print(rows[-1], file=sys.stderr, flush=True)
+        if not arguments.only or path.stem in arguments.only:
+            peer = known.get(path.stem, ["-"] * len(columns))
+            rows.append(row(path, arguments.time, arguments.seeds, peer))
+            print(rows[-1], file=sys.stderr, flush=True)
+    seeds = " ".join(map(str, arguments.seeds))
     lines = [
         f"# {arguments.title}",
         "",
         f"Generated by `python bench/inference.py` on {platform.machine()}, {os.cpu_count()} cores, Python"
-        f" {platform.python_version()}, with `--time {arguments.time:g} --seed {arguments.seed}`. CPU seconds of whole"
-        " cold commands, all processes together; the peak is that of the largest process.",
+        f" {platform.python_version()}, with `--time {arguments.time:g} --seeds {seeds}`. CPU seconds of whole"
+        " cold commands, all processes together, for each seed; the peak is that of the largest process. Proved: the"
+        " certificate was accepted by `quorate recheck`.",
         "",
-        *table(rows),
+        *table(rows, columns),
     ]
     Path(arguments.output).write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -8,7 +8,7 @@ behind it.  So facts about a violation need no quantifier alternation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quorate.logic.terms import (
     BOOL,
@@ -50,11 +50,15 @@ DEPTH, MOST_CASES = 3, 8
 
 @dataclass(frozen=True)
 class Bad:
-    """A violation of `claim`: constants (as variables), and what holds of them in the bad state."""
+    """A violation of `claim`: constants (as variables), and what holds of them in the bad state.
+
+    `sides` are constants that belong together: those of one of the facts that contradict each other, and of what is behind it.
+    """
 
     claim: str
     constants: tuple[Var, ...]
     formula: Term
+    sides: tuple[frozenset[Var], ...]
 
     def always(self, model: RelationalModel) -> list[Term]:
         """The parts that hold in all states of a run if they hold in its last: no step changes what they speak of."""
@@ -94,7 +98,8 @@ def violations(model: RelationalModel) -> list[Bad]:
             names = [Var(f"{symbol.name.lower()}", symbol.sort) for symbol in symbols]
             constants = tuple(fresh_variables(names, [Var(name, BOOL) for name in taken]))
             formula = replace_symbols(formula, {s: ((), v) for s, v in zip(symbols, constants, strict=True)})
-            found.append(Bad(item.name, constants, formula))
+            facts = [part for part in conjuncts(formula) if any(symbol.mutable for symbol in symbols_of(part))]
+            found.append(Bad(item.name, constants, formula, tuple(dict.fromkeys(fact.free for fact in facts))))
     return found
 
 
@@ -203,10 +208,11 @@ def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin]) -> l
     """The violation with names for the witnesses of what it says has become true: a case for every way, unless too many."""
     taken = [Var(name, BOOL) for name in _names(model)]
     by_relation = {origin.relation: origin for origin in found}
-    cases: list[tuple[list[Var], list[Term]]] = [(list(bad.constants), conjuncts(bad.formula))]
+    cases: list[tuple[list[Var], list[Term], list[frozenset[Var]]]]
+    cases = [(list(bad.constants), conjuncts(bad.formula), list(bad.sides))]
     done: set[Term] = set()
     for _ in range(DEPTH):
-        parts = dict.fromkeys(part for _, known in cases for part in known)
+        parts = dict.fromkeys(part for _, known, _ in cases for part in known)
         for part in [part for part in parts if part not in done and isinstance(part, Apply)]:
             origin = by_relation.get(part.symbol)
             done.add(part)
@@ -214,15 +220,17 @@ def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin]) -> l
                 continue
             values = dict(zip(origin.variables, part.args, strict=True))
             after = []
-            for constants, known in cases:
+            for constants, known, sides in cases:
                 for way in origin.ways if part in known else ():
                     fresh = fresh_variables(way.witnesses, [*constants, *taken])
                     named = substitute(way.formula, values | dict(zip(way.witnesses, fresh, strict=True)))
-                    after.append((constants + fresh, known + [new for new in conjuncts(named) if new not in known]))
+                    new = [fact for fact in conjuncts(named) if fact not in known]
+                    wider = [side.union(fresh) if part.free <= side else side for side in sides]
+                    after.append((constants + fresh, known + new, wider))
                 if part not in known:
-                    after.append((constants, known))
+                    after.append((constants, known, sides))
             cases = after
-    return [Bad(bad.claim, tuple(constants), conj(*parts)) for constants, parts in cases]
+    return [Bad(bad.claim, tuple(constants), conj(*parts), tuple(sides)) for constants, parts, sides in cases]
 
 
 def by_constants(model: RelationalModel, bad: Bad) -> list[Bad]:
@@ -240,7 +248,7 @@ def by_constants(model: RelationalModel, bad: Bad) -> list[Bad]:
             after.append((tuple(c for c in constants if c is not constant), conjuncts(same)))
             after.append((constants, [*parts, apart]))
         cases = after
-    return [Bad(bad.claim, constants, conj(*parts)) for constants, parts in cases if FALSE not in parts]
+    return [replace(bad, constants=names, formula=conj(*parts)) for names, parts in cases if FALSE not in parts]
 
 
 def in_one_order(bad: Bad, orders: Mapping[Sort, Symbol]) -> Bad:
@@ -250,7 +258,7 @@ def in_one_order(bad: Bad, orders: Mapping[Sort, Symbol]) -> Bad:
         for one, other in exchange.items():
             if one.sort in orders and parts == {_normal(substitute(part, exchange)) for part in parts}:
                 first = disj(equal(one, other), orders[one.sort](one, other))
-                return Bad(bad.claim, bad.constants, conj(bad.formula, first))
+                return replace(bad, formula=conj(bad.formula, first))
     return bad
 
 
@@ -283,6 +291,12 @@ def telling(bad: Bad, found: Sequence[Origin]) -> tuple[Var, ...]:
     rest = [p for p in conjuncts(bad.formula) if not (isinstance(p, Apply) and p.symbol in explained)]
     used = frozenset().union(*(part.free for part in rest))
     return tuple(constant for constant in bad.constants if constant in used)
+
+
+def one_sided(bad: Bad, constants: Sequence[Var]) -> list[tuple[Var, ...]]:
+    """Of the constants those of a single side, for each that does not have them all."""
+    sides = [tuple(constant for constant in constants if constant in side) for side in bad.sides]
+    return [side for side in dict.fromkeys(sides) if 0 < len(side) < len(constants)]
 
 
 def unspoken(model: RelationalModel, found: Sequence[Origin]) -> set[Symbol]:

@@ -187,8 +187,11 @@ class Search:
         layer = self.layers[item[0]]
         question = layer.questions[place]
         goal = layer.goals.get((item[1], place))
+        clause = layer.candidates.clause(item[1])
+        if question.leaves_alone([self.language.atoms[number // 2] for number in clause]):
+            self.facts[item, place] = frozenset()
+            return frozenset({item})
         if goal is None:
-            clause = layer.candidates.clause(item[1])
             goal = layer.goals[item[1], place] = question.violation(self.language, clause, not layer.backwards)
         while self._ask(question, goal, item[0]):
             if self._suppose(question, item[0]):

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from quorate.engines.smt.session import Limits
 from quorate.methods.explicit import check
 from quorate.methods.induction import bounded
 from quorate.methods.induction.induct import support
-from quorate.methods.inference.badness import violations, with_origins
+from quorate.methods.inference.badness import one_sided, violations, with_origins
 from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants, conclude
 from quorate.methods.inference.refutations import Refutations
@@ -124,13 +125,17 @@ def _strategies(task: Task) -> list[_Strategy]:
     model = task.model
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
     first = Shape(dict.fromkeys(sorts, 1), 3, min(2, len(sorts)))
-    named = any(
-        case.constants != bad.constants for bad in violations(model) for case in with_origins(model, bad, task.origins)
-    )
-    return [
+    cases = [(bad, case) for bad in violations(model) for case in with_origins(model, bad, task.origins)]
+    named = any(len(case.constants) > len(bad.constants) for bad, case in cases)
+    sided = any(one_sided(case, case.constants) for _, case in cases)
+    strategies = [
         _Strategy("invariants", Invariants, shapes(model), 4 if named else 1),
-        _Strategy("refutations", Refutations, growing(model, first)),
+        _Strategy("refutations", Refutations, growing(model, first), 4 if named and sided else 1),
     ]
+    if named and sided:
+        one = partial(Refutations, one_sided=True)
+        strategies.append(_Strategy("refutations from one side", one, growing(model, first)))
+    return strategies
 
 
 def _established(model: RelationalModel, limits: Limits, outcome: Inference, progress: Progress) -> RelationalModel:

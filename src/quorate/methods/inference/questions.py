@@ -16,6 +16,7 @@ from quorate.engines.smt.ground import FALSE, TRUE, Circuit, Grounder
 from quorate.logic.expansion import Ground, Tables
 from quorate.logic.structures import domain
 from quorate.logic.terms import BOOL, Sort, Symbol, Term, Var
+from quorate.logic.transform import symbols_of
 from quorate.methods.inference.language import Clause, Language
 from quorate.methods.inference.states import Array, States, shape
 from quorate.models.relational import RelationalModel, Transition
@@ -102,6 +103,13 @@ class Question:
                 inner = {v: ground.constant(a, v.sort) for v, a in zip(update.variables, args, strict=True)}
                 after[update.symbol][args] = ground.term(update.value, tables, {**env, **inner})
         return self._with_derived(after)
+
+    def leaves_alone(self, formulas: Iterable[Term]) -> bool:
+        """Whether the step changes nothing that the formulas speak of."""
+        if self.transition is None:
+            return False
+        symbols = symbols_of(*formulas)
+        return symbols.isdisjoint(self.transition.modified) and symbols.isdisjoint(self.model.derived_symbols)
 
     # -- clauses ------------------------------------------------------------------------------------------------
 

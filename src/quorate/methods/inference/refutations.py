@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from quorate.engines.smt.session import Answer, Goal, Group, solve
 from quorate.logic.structures import Structure
-from quorate.logic.terms import Apply, Symbol
+from quorate.logic.terms import Apply, Symbol, Var
 from quorate.methods.inference.badness import (
+    Bad,
     Origin,
     by_constants,
     in_one_order,
+    one_sided,
     telling,
     unspoken,
     violations,
@@ -28,13 +31,21 @@ from quorate.models.relational import RelationalModel, Transition
 from quorate.proof.certificates import Refutation, certify
 from quorate.proof.checker import sections
 
+QUICK, FEW = 1.5, 6
+"""Seconds for an obligation at first; if that leaves only a few without an answer, these get all the time there is."""
+
 
 class Refutations:
-    """The search in one language; when its time is over, one can go on."""
+    """The search in one language; when its time is over, one can go on.
 
-    def __init__(self, task: Task, shape: Shape) -> None:
-        self.task, self.shape = task, shape
+    If `one_sided`, what is said of a violation names the elements of one of its sides only: first that, then another.
+    """
+
+    def __init__(self, task: Task, shape: Shape, one_sided: bool = False) -> None:
+        self.task, self.shape, self.one_sided = task, shape, one_sided
         self.refuters: list[Refuter] = []
+        self.others: list[list[Refuter]] = []
+        """For each of them, those that speak of another side."""
         self.origins: Sequence[Origin] = []
 
     def go_on(self, outcome: Found) -> str | None:
@@ -42,20 +53,20 @@ class Refutations:
         task, shape = self.task, self.shape
         if not self.refuters or self.origins is not task.origins:
             self._begin()
-        for refuter in self.refuters:
-            refuter.search.until = task.until
-            if not refuter.language.atoms:
-                return "there is nothing to speak of"
+        if not all(refuter.language.atoms for refuter in self.refuters):
+            return "there is nothing to speak of"
         queries, counterexamples = self._count()
         try:
             while True:
                 refutations: list[Refutation] = []
                 items: dict[str, tuple[Refuter, Item]] = {}
-                for number, refuter in enumerate(self.refuters, 1):
-                    task.progress(f"{shape}: excluding violation {number}")
-                    found = refuter.prove()
+                for place, others in enumerate(self.others):
+                    task.progress(f"{shape}: excluding violation {place + 1}")
+                    while (found := self.refuters[place].prove(task.until)) is None and others:
+                        self.refuters[place] = others.pop(0)
                     if found is None:
-                        return f"all that holds of this form does not exclude violation {number}"
+                        return f"all that holds of this form does not exclude violation {place + 1}"
+                    refuter = self.refuters[place]
                     found = refuter.search.reduce(found, refuter.also)
                     refutation, names = refuter.certificate(found)
                     refutations.append(refutation)
@@ -77,19 +88,25 @@ class Refutations:
         plain = [in_one_order(bad, task.orders) for bad in violations(task.protocol)]
         cases = [case for bad in plain for case in with_origins(task.protocol, bad, task.origins)]
         cases = [case for bad in cases for case in by_constants(task.protocol, bad)]
+        self.others = []
         for number, bad in enumerate(cases, 1):
             constants = telling(bad, task.origins)
-            language = task.language(self.shape, constants, unspoken(task.model, task.origins))
-            sizes = task.sizes(self.shape, constants)
-            self.refuters.append(
-                Refuter(
-                    task.model, task.orders, sizes, bad, language, task.safe, task.lemmas, task.states, task.seed,
-                    f"violation{number}.",
-                )
-            )  # fmt: skip
+            choices = one_sided(bad, constants) if self.one_sided else []
+            first, *others = [self._refuter(number, bad, names) for names in choices or [constants]]
+            self.refuters.append(first)
+            self.others.append(others)
+
+    def _refuter(self, number: int, bad: Bad, constants: Sequence[Var]) -> Refuter:
+        task = self.task
+        language = task.language(self.shape, constants, unspoken(task.model, task.origins))
+        sizes = task.sizes(self.shape, constants)
+        return Refuter(
+            task.model, task.orders, sizes, bad, language, task.safe, task.lemmas, task.states, task.seed,
+            f"violation{number}.",
+        )  # fmt: skip
 
     def _count(self) -> tuple[int, int]:
-        searches = [refuter.search for refuter in self.refuters]
+        searches = [refuter.search for refuter in [*self.refuters, *chain(*self.others)]]
         return sum(search.queries for search in searches), sum(search.counterexamples for search in searches)
 
 
@@ -126,21 +143,20 @@ def _prove_refutations(
             small.append(Group(hypotheses, (goal,)))
     hints: dict[str, tuple[str, ...]] = {}
     failed: dict[str, Answer] = {}
-    quick = replace(task.limits, timeout=min(1.5, task.limits.timeout))
-    done = set()
-    for number, _, answer in solve(small, quick):
-        if answer.status == "unsat":
-            done.add(number)
-            hints[asked[number]] = tuple(
-                dict.fromkeys(used.name for used in answer.core if not used.name.startswith("guard "))
-            )
-    rest = [number for number in range(len(asked)) if number not in done]
-    for number, _, answer in solve([groups[number] for number in rest], quick):
-        name = asked[rest[number]]
-        if answer.status == "unsat":
-            hints[name] = tuple(dict.fromkeys(used.name for used in answer.core if not used.name.startswith("guard ")))
-        else:
-            failed[name] = answer
+    quick = replace(task.limits, timeout=min(QUICK, task.limits.timeout))
+    left = list(range(len(asked)))
+    for listed_groups, patience in ((small, quick), (groups, quick), (groups, task.limits)):
+        if patience is task.limits and (len(left) > FEW or any(answer.status == "sat" for answer in failed.values())):
+            break
+        failed = {}
+        for number, _, answer in solve([listed_groups[number] for number in left], patience):
+            name = asked[left[number]]
+            if answer.status == "unsat":
+                used = (item.name for item in answer.core if not item.name.startswith("guard "))
+                hints[name] = tuple(dict.fromkeys(used))
+            else:
+                failed[name] = answer
+        left = [number for number in left if asked[number] in failed]
     if not failed:
         outcome.certificate = certify(model, model.safety, lemmas, hints, refutations)
         outcome.invariants = lemmas

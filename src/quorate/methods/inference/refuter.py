@@ -22,7 +22,7 @@ from quorate.logic.terms import Sort, Symbol, Term, Var
 from quorate.logic.transform import substitute
 from quorate.methods.inference.badness import Bad
 from quorate.methods.inference.clauses import Candidates
-from quorate.methods.inference.houdini import Layer, Search, enumerate_until
+from quorate.methods.inference.houdini import Deadline, Layer, Search, enumerate_until
 from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Item, Question
 from quorate.methods.inference.states import Array, States, from_structure, in_order
@@ -124,9 +124,10 @@ class Refuter:
 
     # -- the layers ---------------------------------------------------------------------------------------------
 
-    def prove(self) -> frozenset[Item] | None:
+    def prove(self, until: Deadline) -> frozenset[Item] | None:
         """Clauses of the layers that exclude the violation; None if there are none.  After `OutOfTime`, one can go on."""
         search = self.search
+        search.until = until
         if not search.layers:
             self._begin(False)
         while (found := search.prove(self.also)) is None and len(search.layers) < 3:
