@@ -127,6 +127,14 @@ def build_parser() -> argparse.ArgumentParser:
         help="of a round-based algorithm: what is not proved is searched for violations with up to N processes (default: 5)",
     )
     verify.add_argument(
+        "--method",
+        choices=("heardof",),
+        help="of a round-based algorithm: check single phases with exactly N processes instead",
+    )
+    verify.add_argument(
+        "--set", metavar="NAME=N,…", help="with --method heardof: values of the parameters (default: all)"
+    )
+    verify.add_argument(
         "--time",
         type=_seconds,
         default=60.0,

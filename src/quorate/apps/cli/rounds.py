@@ -175,6 +175,8 @@ def verify(arguments: argparse.Namespace) -> int:
     from quorate.lang.rounds.printer import show
     from quorate.methods.heardof.verify import verify as decide
 
+    if arguments.method == "heardof":
+        return _single(arguments)
     started = time.monotonic()
     loaded = _load_all(arguments.files)
     files = []
@@ -200,6 +202,36 @@ def verify(arguments: argparse.Namespace) -> int:
             write_certificate(arguments.certificate, proof.certificate)
             saved["certificate"] = arguments.certificate
             details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
+        files.append(file_report(item.model, "verify", outcome.results, details, saved))
+    return finish(arguments, files, loaded, started)
+
+
+def _single(arguments: argparse.Namespace) -> int:
+    """Single phases with n processes."""
+    from quorate.apps.cli.commands import limits
+    from quorate.lang.rounds.printer import show
+    from quorate.methods.heardof.single import single
+
+    started = time.monotonic()
+    loaded = _load_all(arguments.files)
+    files = []
+    for item in loaded:
+        progress = Progress(arguments)
+        given = [setting(item.model, arguments.n, _given(arguments.set))] if arguments.set else None
+        try:
+            outcome = single(item.model, arguments.n, given, limits(arguments), progress)
+        finally:
+            progress.done()
+        words = {"unsat": "holds", "sat": "fails", "unknown": "no answer"}
+        lines = [f"  {answer.name:<28} {words[answer.status]:<10} {answer.seconds:6.1f} s" for answer in outcome.checks]
+        lines += [f"  {note}" for note in outcome.notes]
+        lemmas = [f"{name}: {show(formula)}" for name, formula in outcome.lemmas]
+        if outcome.univalent is not None:
+            lemmas.append(f"univalent {outcome.univalent[0]}: {show(outcome.univalent[1])}")
+        lines += ["  with the lemmas", *(f"    {lemma}" for lemma in lemmas)] if lemmas else []
+        saved = save_first(item.model, outcome.results, arguments.trace)
+        details = ["\n".join(lines), *evidence(item.model, outcome.results)]
+        details += [f"trace saved to {path}" for path in saved.values()]
         files.append(file_report(item.model, "verify", outcome.results, details, saved))
     return finish(arguments, files, loaded, started)
 

@@ -7,11 +7,12 @@ that violates a property settles it; otherwise the answer says which numbers of 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 
 from quorate.engines.smt.session import Limits
 from quorate.methods.heardof.check import Options, check
+from quorate.methods.heardof.phase import Runs
 from quorate.methods.heardof.prove import Proof, prove
 from quorate.models.evaluation import RoundsError, settings
 from quorate.models.rounds import Property, RoundModel
@@ -45,7 +46,7 @@ def verify(
     proved = {item.name for item in proof.proved} if proof else set()
     left = [item for item in model.safety if item.name not in proved]
     found, covered = (
-        _search(replace(model, safety=tuple(left), invariants=()), largest, seconds, progress) if left else ({}, {})
+        search_runs(replace(model, safety=tuple(left), invariants=()), largest, seconds, progress) if left else ({}, {})
     )
     results = []
     for item in model.safety:
@@ -63,7 +64,7 @@ def verify(
     return Verified(tuple(results), proof, tuple(notes))
 
 
-def _search(
+def search_runs(
     model: RoundModel, largest: int, seconds: float, progress: Progress
 ) -> tuple[dict[str, Result], dict[str, list[str]]]:
     """Violations with few processes, the fewest first; and for which n there are none."""
@@ -73,6 +74,7 @@ def _search(
         complete = True
         for parameters in settings(model, n):
             progress(f"searching with {n} processes")
+            found |= _short(model, n, parameters, found, seconds)
             left = tuple(item for item in model.safety if item.name not in found)
             if not left:
                 return found, covered
@@ -87,6 +89,37 @@ def _search(
             if item.name not in found:
                 covered.setdefault(item.name, []).append(str(n))
     return found, covered
+
+
+def _short(
+    model: RoundModel, n: int, parameters: Mapping[str, int], known: Container[str], seconds: float
+) -> dict[str, Result]:
+    """Violations within few phases, by propositional logic: quicker than a search of all states, if there are any."""
+    started = time.monotonic()
+    found: dict[str, Result] = {}
+    if model.steps or n > MOST_PROCESSES:
+        return found
+    runs = Runs(model, n, parameters, FEW_PHASES)
+    for item in model.safety:
+        if item.name in known or (item.formula is None and item.name == "termination"):
+            continue
+        try:
+            trace = runs.first_violation(item, seconds / 10)
+        except TimeoutError:
+            continue
+        if trace is not None:
+            scope = ", ".join([f"n={n}", *(f"{name}={value}" for name, value in parameters.items())])
+            rounds = len(trace.happenings)
+            reason = f"violated after {rounds} round{'s' * (rounds != 1)}"
+            spent = time.monotonic() - started
+            found[item.name] = Result(
+                item.name, "safety", "violated", "bounded search", scope, reason, None, item.span, spent, rounds=trace
+            )
+    return found
+
+
+FEW_PHASES = 2
+MOST_PROCESSES = 6
 
 
 def _open(item: Property, proof: Proof | None, covered: list[str]) -> tuple[Verdict, str]:
