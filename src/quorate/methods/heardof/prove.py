@@ -21,7 +21,8 @@ from quorate.logic.transform import conjuncts, symbols_of
 from quorate.methods.induction.obligations import Obligation, goal_formula, hypotheses, is_trivial
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, World, settings
-from quorate.models.quorums import ME, OTHER, Translation, Unsaid, bounds_of, relational
+from quorate.models.quorum_sets import ME, OTHER, Unsaid, bounds_of
+from quorate.models.quorums import Translation, relational
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.rounds import Node, RoundModel
 from quorate.proof.certificates import Certificate, certify
