@@ -42,8 +42,12 @@ def build_parser() -> argparse.ArgumentParser:
     parse = verbs.add_parser("parse", help="syntax, types, and whether every query is decidable")
     _files(parse)
     parse.add_argument(
-        "--to", choices=("ivy", "pyv", "mercury", "rounds", "json"), help="print the protocol in another language"
+        "--to",
+        choices=("ivy", "pyv", "mercury", "rounds", "json", "promela", "smt2"),
+        help="print the protocol in another language",
     )
+    parse.add_argument("--n", type=_positive, metavar="N", help="with --to promela or smt2: the number of processes")
+    _rounds(parse)
     parse.add_argument(
         "--phases", action="store_true", help="of a Mercury program: its phases, and what does not fit them"
     )

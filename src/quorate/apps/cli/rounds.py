@@ -63,6 +63,8 @@ def parse(arguments: argparse.Namespace) -> int:
         from quorate.lang.rounds.printer import print_model
 
         print("\n".join(print_model(item.model).rstrip("\n") for item in loaded))
+    elif arguments.to in ("promela", "smt2"):
+        print("\n".join(_exported(item.model, arguments) for item in loaded), end="")
     elif arguments.to:
         raise UsageError(f"a round-based algorithm cannot be printed as {arguments.to}")
     elif arguments.output_format == "text":
@@ -73,6 +75,22 @@ def parse(arguments: argparse.Namespace) -> int:
         shown = reports.diagnostics(warnings, arguments.output_format, arguments.files)
         print(shown, end="\n" if shown else "")
     return 0
+
+
+def _exported(model: RoundModel, arguments: argparse.Namespace) -> str:
+    """An algorithm for another tool."""
+    if arguments.to == "promela":
+        from quorate.lang.rounds.promela import promela
+
+        if arguments.n is None:
+            raise UsageError("--to promela: how many processes? add --n 3")
+        return promela(model, arguments.n, _given(arguments.set), arguments.faults)
+    from quorate.methods.heardof.export import smtlib, smtlib_runs
+
+    if arguments.n is None:
+        return smtlib(model)
+    parameters = setting(model, arguments.n, _given(arguments.set))
+    return smtlib_runs(model, arguments.n, parameters, 2, arguments.faults)
 
 
 def _summary(model: RoundModel) -> str:
