@@ -103,6 +103,7 @@ class Quorums:
             ("steps on shared variables", bool(model.steps)),
             ("runs of a fixed number of phases", model.phases is not None),
             ("crashes and omissions", model.faults is not None),
+            ("messages that are kept", model.keeps_messages),
         ):
             if wrong:
                 raise RoundsError(f"there is no proof for every n of algorithms with {reason}")

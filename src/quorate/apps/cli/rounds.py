@@ -170,7 +170,7 @@ def check(arguments: argparse.Namespace) -> int:
         counted = f"  {found.states:,} state{'s' * (found.states != 1)}"
         if not arguments.no_symmetry:
             counted += " up to renaming" + (f" ({found.unreduced:,} in all)" if found.unreduced else "")
-        lines = [f"{counted}; {found.transitions:,} transitions; depth {found.depth}"]
+        lines = [f"{counted}; {found.transitions:,} transitions; depth {found.depth}"] if found.states else []
         details = ["\n".join(lines + [f"  {note}" for note in outcome.notes]), *evidence(item.model, outcome.results)]
         saved = save_first(item.model, outcome.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]

@@ -10,7 +10,7 @@ since times are only compared, any others can be moved together without changing
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
@@ -79,6 +79,8 @@ class Processes:
     revoked: list[int]
     empty: list[int]
     crashed: list[int]
+    kept: dict[tuple[int, int, int], tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
+    """By round of the phase, receiver and sender: whether a message has been received, and the last one."""
 
 
 @dataclass
@@ -245,9 +247,11 @@ class Symbolic(Bits):
             acting = _Acting(self, q, phase, state, happened, number, [])
             condition = self.conj(acting.formula(item.send.condition, {}), -state.crashed[q])
             sent.append((condition, tuple(acting.term(part, {}) for part in item.send.items)))
-        after = Processes([], [], [], [], list(state.crashed))
+        after = Processes([], [], [], [], list(state.crashed), dict(state.kept))
         for p in range(self.n):
             acting = _Acting(self, p, phase, state, happened, number, sent)
+            if self.model.keeps_messages:
+                acting.keep(after)
             acting.block(item.body, TRUE, {})
             self._settle(acting, state, happened.crashing[p], after)
         if self.faults.kind == "crashes":
@@ -523,6 +527,22 @@ class _Acting(_Formula):
                 self._received.append((literal, parts))
         return self._received
 
+    def keep(self, after: Processes) -> None:
+        """What is received replaces what was kept from the same sender."""
+        s = self.symbolic
+        self.kept: list[tuple[int, tuple[Any, ...]]] = []
+        for q, (literal, parts) in enumerate(self.received):
+            key = (self.number, self.me, q)
+            if key in after.kept:
+                before, old = after.kept[key]
+                parts = tuple(s.select(literal, new, gone) for new, gone in zip(parts, old, strict=True))
+                literal = s.disj(literal, before)
+            after.kept[key] = (literal, parts)
+            self.kept.append((literal, parts))
+
+    def messages(self, pattern: r.Pattern) -> list[tuple[int, tuple[Any, ...]]]:
+        return self.kept if pattern.kept else self.received
+
     def own(self, node: Node, bound: dict[str, Any]) -> Any:
         s = self.symbolic
         match node:
@@ -535,7 +555,8 @@ class _Acting(_Formula):
             case r.Phase():
                 return self.phase
             case r.Count(pattern):
-                literals = [s.conj(literal, self.matches(pattern, parts, bound)) for literal, parts in self.received]
+                messages = self.messages(pattern)
+                literals = [s.conj(literal, self.matches(pattern, parts, bound)) for literal, parts in messages]
                 return Total(Fraction(0), tuple((Fraction(1), literal) for literal in literals))
             case r.Received() | r.AllReceived():
                 return s.disj(*(literal for literal, _ in self.bindings([node], bound)))
@@ -682,7 +703,7 @@ class _Acting(_Formula):
         s = self.symbolic
         place = next(i for i, item in enumerate(node.pattern.items) if item == r.Bind(node.name))
         rows = []
-        for literal, parts in self.received:
+        for literal, parts in self.messages(node.pattern):
             inner = {**bound, **self.names(node.pattern, parts)}
             fits = s.conj(literal, self.matches(node.pattern, parts, bound), self.formula(node.where, inner))
             rows.append((fits, parts))

@@ -40,6 +40,8 @@ class _Promela:
         timed = any(isinstance(node, r.Phase) for node in model.nodes())
         self.phases = self.constant(model.phases) if model.phases is not None else phases if timed else None
         self.asserted = {item.name for item in model.safety if item.formula is None}
+        if model.keeps_messages:
+            raise RoundsError("messages that are kept are not written in Promela")
         unsaid = [item.name for item in model.safety if item.formula is not None]
         if unsaid:
             raise RoundsError(f"the property {unsaid[0]} is a formula, which is not written in Promela")

@@ -180,6 +180,7 @@ class Phases(Unrolled):
             ("sets of values", any(item.kind == "set" for item in model.variables)),
             ("a fixed number of phases", model.phases is not None),
             ("crashes or omissions", model.faults is not None),
+            ("messages that are kept", model.keeps_messages),
         ):
             if wrong:
                 raise RoundsError(
