@@ -147,7 +147,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all properties are proved")
     verify.add_argument(
-        "--trace", metavar="FILE", help="of a round-based algorithm: save the first counterexample (*.json)"
+        "--trace", metavar="FILE", help="of a round-based algorithm: save the first counterexample as ITF (*.itf.json)"
     )
     _output(verify)
     _limits(verify)

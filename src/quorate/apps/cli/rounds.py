@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from quorate.proof.verdicts import Result
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out a command about round-based algorithms."""
-    verbs = {"parse": parse, "check": check, "verify": verify}
+    verbs = {"parse": parse, "check": check, "verify": verify, "trace": trace}
     try:
         return verbs[arguments.verb](arguments)
     except RoundsError as problem:
@@ -262,16 +263,46 @@ def evidence(model: RoundModel, results: Sequence[Result]) -> list[str]:
 
 
 def save_first(model: RoundModel, results: Sequence[Result], path: str | None) -> dict[str, str]:
-    """Save the first run as JSON."""
-    from dataclasses import asdict
-
+    """Save the first run as ITF."""
     from quorate.files import write_atomically
 
     found = next((result for result in results if result.rounds), None)
     if path is None or found is None or found.rounds is None:
         return {}
-    assert model.source is not None
-    document = {"format": "quorate-rounds-trace", "protocol": model.source.path, "sha256": model.source.sha256}
-    text = json.dumps({**document, **asdict(found.rounds)}, indent=1) + "\n"
+    from quorate.proof.round_itf import to_itf
+
+    text = json.dumps(to_itf(model, found.rounds), indent=1) + "\n"
     writing(path, lambda: write_atomically(path, text))
     return {f"trace:{found.property}": path}
+
+
+# -- trace ---------------------------------------------------------------------------------------------------------------
+
+
+def trace(arguments: argparse.Namespace) -> int:
+    """Show or replay a saved run."""
+    from quorate.proof import itf, round_itf
+    from quorate.proof.round_traces import RoundReplayError, replay, show
+
+    if arguments.action not in ("show", "replay"):
+        raise UsageError(
+            f"`{arguments.action}` is for traces of relational protocols; of a round-based algorithm: show, replay"
+        )
+    model = load_rounds(arguments.protocol).model
+    try:
+        found = round_itf.from_itf(model, itf.load(arguments.trace))
+        replay(model, found)
+    except itf.TraceFormatError as problem:
+        raise UsageError(f"{arguments.trace}: {problem}") from None
+    except RoundReplayError as problem:
+        print(f"{arguments.trace}: the trace does not replay: {problem}", file=sys.stderr)
+        return 1
+    if arguments.action == "show":
+        print(show(model, found))
+    else:
+        count = len(found.happenings)
+        claim = f"; {found.violated} is violated" if found.violated else ""
+        what = "run" if found.kind == "run" else "phase from a state that need not be reachable"
+        word = "step" if model.steps else "round"
+        print(f"{arguments.trace}: the {what} of {count} {word}{'s' * (count != 1)} replays{claim}")
+    return 0

@@ -51,7 +51,7 @@ def single(
     parameters = list(given if given is not None else settings(model, n))
     if not parameters:
         raise RoundsError(f"no values of the parameters are allowed for n = {n}")
-    checking = _Checking(model, n, parameters, limits, progress)
+    checking = Checking(model, n, parameters, limits, progress)
     found = checking.found
     failing = checking.run()
     notes, results = found.notes, []
@@ -88,7 +88,7 @@ def single(
     return replace(found, results=tuple(results), notes=notes)
 
 
-class _Checking:
+class Checking:
     """The checks for n processes and all given values of the parameters."""
 
     def __init__(
@@ -131,7 +131,7 @@ class _Checking:
                     failing["termination"] = [Answer("termination, as the file gives no `sync`", "unknown")]
                 else:
                     count = window_of(self.model) // len(self.model.rounds)
-                    self._collect(failing, "termination", self.ask("termination", self._undecided, count))
+                    self._collect(failing, "termination", self.ask("termination", self.undecided, count))
         return failing
 
     def _collect(self, failing: dict[str, list[Answer]], name: str, answer: Answer) -> None:
@@ -182,7 +182,7 @@ class _Checking:
         self.found.checks.append(Answer("Inv, base", "unsat", time.monotonic() - started))
         while True:
             self.found.lemmas = alive
-            answer = self.ask("Inv, step", self._some_lemma_fails, record=False)
+            answer = self.ask("Inv, step", self.some_lemma_fails, record=False)
             if answer.status == "unsat":
                 break
             if answer.trace is None:
@@ -210,7 +210,7 @@ class _Checking:
             if self.ask(text, goal, count, record=False).status == "unsat":
                 raise RoundsError(f"with n = {self.n}, {text}: the checks would say nothing")
 
-    def _some_lemma_fails(self, phases: Phases) -> int:
+    def some_lemma_fails(self, phases: Phases) -> int:
         return phases.symbolic.disj(*(-phases.holds(formula, -1) for _, formula in self.found.lemmas))
 
     def _univalence(self) -> list[Answer]:
@@ -242,7 +242,7 @@ class _Checking:
     def _try(self, univalent: tuple[str, Node], record: bool) -> list[Answer]:
         self.found.univalent = univalent
         answers = []
-        for name, goal in (("agreement", self._disagree), ("U(v)", self._not_kept)):
+        for name, goal in (("agreement", self.disagree), ("U(v)", self.not_kept)):
             answer = self.ask(name, goal(univalent), record=record)
             if answer.status != "unsat":
                 answers.append(answer)
@@ -252,7 +252,7 @@ class _Checking:
 
     # -- what is asked for -------------------------------------------------------------------------------------------------
 
-    def _disagree(self, univalent: tuple[str, Node]) -> Callable[[Phases], int]:
+    def disagree(self, univalent: tuple[str, Node]) -> Callable[[Phases], int]:
         """v is decided, and another value as well, or U(v) does not hold at the end."""
         name, formula = univalent
 
@@ -264,7 +264,7 @@ class _Checking:
 
         return goal
 
-    def _not_kept(self, univalent: tuple[str, Node]) -> Callable[[Phases], int]:
+    def not_kept(self, univalent: tuple[str, Node]) -> Callable[[Phases], int]:
         """U(v) holds at the start, and another value is decided, or U(v) does not hold at the end."""
         name, formula = univalent
 
@@ -280,7 +280,7 @@ class _Checking:
         s = phases.symbolic
         return s.disj(*(s.conj(event.when, s.equal(event.value, s.number(0))) for event in s.events))
 
-    def _undecided(self, phases: Phases) -> int:
+    def undecided(self, phases: Phases) -> int:
         s = phases.symbolic
         none = s.number(0)
         silent = []
