@@ -140,8 +140,8 @@ def checks() -> None:
         'round-based algorithms", Software Quality Journal, 2020 (Spin 6.5.0 on a 2.7 GHz Core i7), Tables 1 to 4; * with',
         "partition symmetry, ** with message order reduction, otherwise without reductions. Ours are states between rounds,",
         "up to renaming of processes and",
-        "values; all inputs, all runs.  *Spin here* is Spin on `quorate parse --to promela` of the same instance, in the same run,",
-        f"for n up to 5, at most {SPIN_SECONDS} CPU seconds; it has all inputs and no symmetry.",
+        "values; all inputs, all runs.  *Spin here* is Spin on `quorate parse --to promela` of the same instance, in the same",
+        f"run, for n up to 5, at most {SPIN_SECONDS} CPU seconds; it has all inputs and no symmetry.",
         "",
         "## Herlihy's compare-and-swap consensus (Tables 1 and 5)",
         "",
@@ -214,8 +214,8 @@ def phases() -> None:
         lines.append(f"| last_voting | 30 | {label} |  | {seconds:.1f} | {clauses:,} | {status} |")
     lines += [
         "",
-        "With lemmas that are proved for the algorithm (quorums that meet, instead of subsets), a phase is checked for every n at",
-        "once, n = 500 included: [rounds-verify.md](rounds-verify.md).",
+        "With lemmas that are proved for the algorithm (quorums that meet, instead of subsets), a phase is checked for every n",
+        "at once, n = 500 included: [rounds-verify.md](rounds-verify.md).",
     ]
     (ROOT / "bench" / "rounds-phase.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
