@@ -62,6 +62,33 @@ safety [claim] #{{q : x(q) = x(q)}} {claim}
     assert result.verdict == verdict
 
 
+def test_a_proof_that_says_nothing_is_noted() -> None:
+    text = """algorithm Mute
+
+state
+  x: value = proposal
+  seen: bool = false
+
+round
+  send <x> to all
+  if seen and <v> received: decide v
+
+property agreement
+"""
+    outcome = verify(parse_rounds(Source("mute.rounds", text)).model, 2, 10.0, LIMITS)
+    assert outcome.results[0].verdict == "proved"
+    assert any("nobody decides" in note for note in outcome.notes)
+
+
+@pytest.mark.slow
+def test_another_univalence() -> None:
+    """A third round that is content with half of the processes: U(v) of the file is too strong, another one proves it."""
+    text = (LIBRARY / "last_voting.rounds").read_text(encoding="utf-8").replace("#<ack> > n/2", "#<ack> >= n/2")
+    outcome = verify(parse_rounds(Source("half.rounds", text)).model, 2, 10.0, LIMITS)
+    assert {item.verdict for item in outcome.results} == {"proved"}
+    assert any("another" in note for note in outcome.notes)
+
+
 @pytest.mark.slow
 def test_nothing_is_proved_that_a_search_refutes() -> None:
     """Random algorithms: what is proved for every n has no violation with two or three processes."""
