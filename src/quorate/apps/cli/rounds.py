@@ -242,7 +242,7 @@ def _single(arguments: argparse.Namespace) -> int:
         finally:
             progress.done()
         words = {"unsat": "holds", "sat": "fails", "unknown": "no answer"}
-        lines = [f"  {answer.name:<30} {words[answer.status]:<10} {answer.seconds:6.1f} s" for answer in outcome.checks]
+        lines = [f"  {answer.name:<30} {words[answer.status]} ({answer.seconds:.1f} s)" for answer in outcome.checks]
         lines += [f"  {note}" for note in outcome.notes]
         lemmas = [f"{name}: {show(formula)}" for name, formula in outcome.lemmas]
         if outcome.univalent is not None:
