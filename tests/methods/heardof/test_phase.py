@@ -13,7 +13,7 @@ from quorate.engines.smt.session import Limits
 from quorate.lang import load_rounds, parse_rounds
 from quorate.methods.heardof import phase
 from quorate.methods.heardof.check import Options, check
-from quorate.methods.heardof.phase import Runs
+from quorate.methods.heardof.phase import Runs, values_needed
 from quorate.methods.heardof.single import Single, single
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, setting
@@ -135,6 +135,20 @@ def test_a_check_that_fails_is_not_a_bug() -> None:
     found = single(model, 4, None, replace(LIMITS, timeout=5.0))
     assert verdicts(found)["agreement"] == "proved"
     assert any("weaker" in note for note in found.notes)
+
+
+def test_two_values_are_not_always_enough() -> None:
+    """A lemma that compares the values of processes needs as many values as there are processes."""
+    model = library("last_voting")
+    lemma = parse_rounds(
+        Source("lemma.rounds", (LIBRARY / "last_voting.rounds").read_text(encoding="utf-8") + SAME)
+    ).model.invariants[-1]
+    assert values_needed(model, 4, ()) == 2
+    assert lemma.formula is not None
+    assert values_needed(model, 4, [("same", lemma.formula)]) == 9
+
+
+SAME = "invariant [same] forall p, q. x(p) = x(q) or ts(p) < ts(q)\n"
 
 
 def test_a_check_that_says_nothing() -> None:

@@ -3,8 +3,8 @@
 The same definition as `models/evaluation`, executed on literals (`bits`) instead of numbers; what is picked is a fresh choice.
 `methods/heardof/phase` makes two things of it: one phase from any state, and the first rounds of a run.
 
-Times are numbers below a limit that leaves room for one of each process, 0, and the phases that the definition tells apart:
-since times are only compared, any others can be moved together without changing their order (`symmetry`).
+Times are numbers below a limit that leaves room for one of each process, the phases at hand, and all numbers that the definition
+names: since times are only compared, any others can be moved together without changing their order (`symmetry`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,13 @@ class Symbolic(Bits):
     """Rounds of an algorithm with n processes, as a circuit."""
 
     def __init__(
-        self, machine: Machine, n: int, parameters: Mapping[str, int], values: int, faults: int | None = None
+        self,
+        machine: Machine,
+        n: int,
+        parameters: Mapping[str, int],
+        values: int,
+        faults: int | None = None,
+        phases: int = 1,
     ) -> None:
         super().__init__()
         self.machine = machine
@@ -109,9 +115,9 @@ class Symbolic(Bits):
         self.parameters = dict(parameters)
         self.values = values
         self.value_bits = values.bit_length()
-        self.exact = latest_phase(machine, n, parameters)
         times = sum(item.kind == "time" for item in self.model.variables)
-        self.time_bits = (self.exact + n * times + 3).bit_length()
+        exact = max(latest_phase(machine, n, parameters), *_constants(self.model), 0) + 1
+        self.time_bits = (exact + n * times + 1 + phases).bit_length()
         self.faults = faults_of(machine, n, parameters, faults)
         self.events: list[Event] = []
 
@@ -756,6 +762,14 @@ class _Acting(_Formula):
                 s.clause(-fits, -literal, most[k])
             found.append(s.conj(fits, *(s.circuit.iff(a, b) for a, b in zip(row, most, strict=True))))
         return found
+
+
+def _constants(model: r.RoundModel) -> list[int]:
+    """The numbers in the text, any of which might be compared with a time."""
+    formulas = [item.formula for item in (*model.safety, *model.invariants) if item.formula]
+    formulas += [model.univalent[1]] if model.univalent else []
+    nodes = [node for formula in formulas for node in formula.walk()]
+    return [node.value for node in (*nodes, *model.nodes()) if isinstance(node, r.Number)]
 
 
 def _mentions_coordinators(model: r.RoundModel) -> bool:

@@ -44,10 +44,13 @@ class Answer:
 def values_needed(model: RoundModel, n: int, lemmas: Sequence[Lemma]) -> int:
     """How many values are enough for a phase of n processes and the v of U(v).
 
-    Values are copied and compared, never made up.  If the rounds compare values with `?` only, nothing changes when all values
-    but v become one; otherwise there are v and those that processes hold at the start, in variables that no lemma says are `?`.
+    Values are copied and compared, never made up.  If the rounds compare values with `?` only, and formulas with v and `?` only,
+    nothing changes when all values but v become one; otherwise there are v and those that processes hold at the start, in
+    variables that no lemma says are `?`.
     """
-    if not compares_values(model) and order_of_values(model) is None:
+    formulas = [item.formula for item in (*model.safety, *model.invariants) if item.formula]
+    formulas += [formula for _, formula in lemmas] + ([model.univalent[1]] if model.univalent else [])
+    if not compares_values(model) and order_of_values(model) is None and not any(_relates(f, model) for f in formulas):
         return 2
     empty = set()
     for _, formula in lemmas:
@@ -61,18 +64,35 @@ def values_needed(model: RoundModel, n: int, lemmas: Sequence[Lemma]) -> int:
     return n * len(held) + 1
 
 
+def _relates(formula: Node, model: RoundModel) -> bool:
+    """Does a formula compare the values of two processes?"""
+    names = {item.name for item in model.variables if item.kind in VALUE_KINDS} | {"decision"}
+    return any(
+        isinstance(node, r.Operation)
+        and node.operator in ("=", "!=")
+        and all(isinstance(side, r.VariableOf) and side.name in names for side in node.operands)
+        for node in formula.walk()
+    )
+
+
 class Unrolled:
     """Some rounds as a circuit, and how a solution of it is read."""
 
     kind: Literal["run", "cti"]
 
     def __init__(
-        self, model: RoundModel, n: int, parameters: Mapping[str, int], values: int, faults: int | None = None
+        self,
+        model: RoundModel,
+        n: int,
+        parameters: Mapping[str, int],
+        values: int,
+        faults: int | None = None,
+        phases: int = 1,
     ) -> None:
         self.model = model
         self.n = n
         self.parameters = dict(parameters)
-        self.symbolic = Symbolic(Machine(model), n, parameters, values, faults)
+        self.symbolic = Symbolic(Machine(model), n, parameters, values, faults, phases)
         self.fault_bound = faults
         self.happened: list[Happened] = []
         self.states: list[Processes] = []
@@ -186,7 +206,7 @@ class Phases(Unrolled):
                 raise RoundsError(
                     f"single phases are not checked of algorithms with {reason}; `quorate check` is for them"
                 )
-        super().__init__(model, n, parameters, values_needed(model, n, lemmas))
+        super().__init__(model, n, parameters, values_needed(model, n, lemmas), phases=count)
         s = self.symbolic
         self.ordered = order_of_values(model) is not None
         self.phase: Vector = s.fresh(s.time_bits)
@@ -250,7 +270,7 @@ class Runs(Unrolled):
     def __init__(
         self, model: RoundModel, n: int, parameters: Mapping[str, int], phases: int, faults: int | None = None
     ) -> None:
-        super().__init__(model, n, parameters, n, faults)
+        super().__init__(model, n, parameters, n, faults, phases)
         s = self.symbolic
         self.states.append(s.first())
         self.phase_of = [s.number(1, s.time_bits)]
