@@ -1,7 +1,8 @@
 """Round-based algorithms: every row of the papers' tables and what lies beyond them, each one command, into bench/rounds-*.md.
 
-python bench/rounds.py            both tables (a few minutes)
-python bench/rounds.py check      exhaustive checks
+python bench/rounds.py            all tables (many minutes)
+python bench/rounds.py check      exhaustive checks, with Spin on the same instances where it is installed
+python bench/rounds.py phase      single phases with n processes
 python bench/rounds.py verify     proofs for every n
 """
 
@@ -9,17 +10,24 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 
 from quorate.engines.smt.session import Limits
 from quorate.lang import load_rounds
+from quorate.lang.rounds.promela import promela
 from quorate.methods.heardof.check import check
-from quorate.methods.heardof.prove import prove
-from quorate.models.evaluation import setting
+from quorate.methods.heardof.prove import between_phases, prove
+from quorate.methods.heardof.single import Checking
+from quorate.models.evaluation import setting, settings
 from quorate.models.quorums import relational
+from quorate.models.rounds import RoundModel
 from quorate.proof.checker import recheck
 
 ROOT = Path(__file__).parents[1]
@@ -82,6 +90,29 @@ def machine() -> str:
     return f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, one process; CPU seconds"
 
 
+def spin(model: RoundModel, n: int, given: dict[str, int], faults: int | None) -> tuple[str, str]:
+    """States and CPU seconds of Spin on the exported model, which has one step per round as well."""
+    if not (shutil.which("spin") and shutil.which("gcc")):
+        return "", ""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "model.pml").write_text(promela(model, n, given, faults), encoding="utf-8")
+        subprocess.run(["spin", "-a", "model.pml"], cwd=folder, check=True, capture_output=True)
+        flags = ["-w", "-O2", "-DSAFETY", "-DVECTORSZ=8192", "-o", "pan", "pan.c"]
+        subprocess.run(["gcc", *flags], cwd=folder, check=True)
+        started = os.times()
+        command = ["bash", "-c", f"ulimit -t {SPIN_SECONDS} -v 8000000; exec ./pan -m5000000"]
+        output = subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+        ended = os.times()
+    spent = ended[2] + ended[3] - started[2] - started[3]
+    found = re.search(r"(\d+) states, stored", output)
+    if found is None or "errors: 0" not in output:
+        return "not finished", f"> {spent:.0f}"
+    return f"{int(found[1]):,}", f"{spent:.2f}"
+
+
+SPIN_SECONDS = 60
+
+
 def row(name: str, n: int, given: dict[str, int], faults: int | None, paper: tuple[str, str], label: str) -> str:
     model = load_rounds(LIBRARY / f"{name}.rounds").model
     started = cpu()
@@ -90,13 +121,15 @@ def row(name: str, n: int, given: dict[str, int], faults: int | None, paper: tup
     verdicts = {result.verdict for result in outcome.results}
     print(f"{name} {label} {spent:.2f} s", file=sys.stderr)
     answer = "all proved" if verdicts == {"proved"} else ", ".join(sorted(verdicts))
-    return f"| {label} | {paper[0]} | {paper[1]} | {outcome.found.states:,} | {spent:.2f} | {answer} |"
+    states, seconds = spin(model, n, given, faults) if paper[0] and n <= 5 else ("", "")
+    cells = [label, *paper, states, seconds, f"{outcome.found.states:,}", f"{spent:.2f}", answer]
+    return f"| {' | '.join(cells)} |"
 
 
 def checks() -> None:
     header = [
-        "| instance | paper: states | paper: s | states | CPU s | verdicts |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| instance | paper: states | paper: s | Spin here: states | Spin here: CPU s | states | CPU s | verdicts |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     lines = [
         "# Round-based algorithms, exhaustively",
@@ -107,7 +140,8 @@ def checks() -> None:
         'round-based algorithms", Software Quality Journal, 2020 (Spin 6.5.0 on a 2.7 GHz Core i7), Tables 1 to 4; * with',
         "partition symmetry, ** with message order reduction, otherwise without reductions. Ours are states between rounds,",
         "up to renaming of processes and",
-        "values; all inputs, all runs.",
+        "values; all inputs, all runs.  *Spin here* is Spin on `quorate parse --to promela` of the same instance, in the same",
+        f"run, for n up to 5, at most {SPIN_SECONDS} CPU seconds; it has all inputs and no symmetry.",
         "",
         "## Herlihy's compare-and-swap consensus (Tables 1 and 5)",
         "",
@@ -135,6 +169,70 @@ def checks() -> None:
     ):
         lines.append(row(name, n, {}, None, ("", ""), f"{name}, n = {n}"))
     (ROOT / "bench" / "rounds-check.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+PHASES = {
+    "last_voting": ("0:01 0:00 0:01", "1:27 0:20 3:04", "4:53 0:28 2:05:21", "> 5 h 29:11 > 5 h"),
+    "coord_uniform_voting": ("0:01 0:02 0:00", "0:55 0:06 0:02", "2:34 0:09 0:07", "42:54 0:27 0:22"),
+    "simplified_coord_uniform_voting": ("0:01 0:00 0:00", "1:02 0:05 0:03", "2:53 0:09 0:05", "1:31:51 0:51 0:17"),
+    "hybrid_one": ("0:11 0:00 0:09", "> 5 h 0:10 > 5 h", "> 5 h 13:05 > 5 h", ""),
+}
+"""Table 3 of Tsuchiya and Schiper: agreement, termination and U(v) with n = 4, 8, 9 and 12."""
+
+SIZES = {"last_voting": (4, 8, 9, 12, 30), "hybrid_one": (4, 8, 9)}
+
+
+def phases() -> None:
+    lines = [
+        "# Round-based algorithms, single phases with n processes",
+        "",
+        f"Made by `python bench/rounds.py phase`. {machine()}, the solver included. The unreduced algorithm: any",
+        "coordinators, n × n heard-of sets; lemmas of the file and templates. Hybrid-1(α): for all permitted α together.",
+        "",
+        'The paper is Tsuchiya and Schiper, "Verification of consensus algorithms using satisfiability solving", Distributed',
+        "Computing 23, 2011, Table 3 (Yices, 2.2 GHz Xeon; hours, minutes and seconds).",
+        "",
+        "With lemmas that are proved for the algorithm (quorums that meet, instead of subsets), a phase is checked for every n",
+        "at once, n = 500 included: [rounds-verify.md](rounds-verify.md).",
+        "",
+        "| algorithm | n | check | paper | CPU s | clauses | answer |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, rows in PHASES.items():
+        model = load_rounds(LIBRARY / f"{name}.rounds").model
+        for n in SIZES.get(name, (4, 8, 12, 20)):
+            paper = dict(zip((4, 8, 9, 12), rows, strict=True)).get(n, "")
+            cells = re.findall(r"> 5 h|[0-9:]+", paper) or ["", "", ""]
+            found = timed_checks(model, n, ["termination", "Inv, step"] if n == 30 else None)
+            for label, cell in (("agreement", 0), ("termination", 1), ("U(v)", 2), ("Inv, step", None)):
+                if label in found:
+                    seconds, clauses, status = found[label]
+                    shown = cells[cell] if cell is not None else ""
+                    lines.append(f"| {name} | {n} | {label} | {shown} | {seconds:.1f} | {clauses:,} | {status} |")
+                    print(lines[-1], file=sys.stderr)
+            (ROOT / "bench" / "rounds-phase.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def timed_checks(model: RoundModel, n: int, only: list[str] | None = None) -> dict[str, tuple[float, int, str]]:
+    """CPU seconds, clauses and answer of each check."""
+    checking = Checking(model, n, list(settings(model, n)), Limits(timeout=600.0), lambda text: None)
+    found: dict[str, tuple[float, int, str]] = {}
+    known = [(item.name, item.formula) for item in model.invariants if item.formula]
+    values = [lemma for lemma in between_phases(model) if lemma[0].endswith("_value")]
+    checking.found.lemmas = known + values
+    assert model.univalent is not None
+    goals = {
+        "Inv, step": checking.some_lemma_fails,
+        "agreement": checking.disagree(model.univalent),
+        "U(v)": checking.not_kept(model.univalent),
+        "termination": checking.undecided,
+    }
+    for name, goal in goals.items():
+        if only is None or name in only:
+            started = cpu()
+            answer = checking.ask(name, goal)
+            found[name] = (cpu() - started, answer.clauses, {"unsat": "holds"}.get(answer.status, answer.status))
+    return found
 
 
 def proofs() -> None:
@@ -175,9 +273,11 @@ def proofs() -> None:
 
 if __name__ == "__main__":
     begun = time.monotonic()
-    wanted = sys.argv[1:] or ["check", "verify"]
+    wanted = sys.argv[1:] or ["check", "phase", "verify"]
     if "check" in wanted:
         checks()
+    if "phase" in wanted:
+        phases()
     if "verify" in wanted:
         proofs()
     print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr)

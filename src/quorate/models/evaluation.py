@@ -46,6 +46,7 @@ class Context:
     local: list[int]
     shared: list[int] = field(default_factory=list)
     messages: Sequence[tuple[Message, int]] = ()
+    kept: Sequence[tuple[Message, int]] = ()
     from_coordinator: Message | None = None
     bound: dict[str, int] = field(default_factory=dict)
     results: list[Any] = field(default_factory=list)
@@ -314,7 +315,7 @@ class Machine:
         def choose(context: Context) -> list[int]:
             outside = context.bound
             found: list[tuple[dict[str, int], int]] = []
-            for message, count in context.messages:
+            for message, count in context.kept if node.pattern.kept else context.messages:
                 bound = match(context, message)
                 if bound is not None:
                     context.bound = {**outside, **bound}
@@ -384,8 +385,10 @@ class Machine:
             case r.Bound(name):
                 return lambda c: c.bound[name]
             case r.Count(pattern):
-                match = self._match(pattern)
-                return lambda c: sum(count for message, count in c.messages if match(c, message) is not None)
+                match, kept = self._match(pattern), pattern.kept
+                return lambda c: sum(
+                    count for message, count in (c.kept if kept else c.messages) if match(c, message) is not None
+                )
             case r.Received() | r.AllReceived():
                 bindings = self._binding(node)
                 return lambda c: bool(bindings(c))

@@ -159,9 +159,13 @@ class Bind(Node):
 
 @dataclass(frozen=True)
 class Pattern(Node):
-    """`<a, _, v>`: what a message must look like; an item is an expression, `_` or a name being bound."""
+    """`<a, _, v>`: what a message must look like; an item is an expression, `_` or a name being bound.
+
+    `kept`: not only messages received now, but the last one that was ever received from each process in this round.
+    """
 
     items: tuple[Node, ...]
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -359,6 +363,11 @@ class RoundModel:
         """Everything that the rounds and steps consist of."""
         for item in (*self.rounds, *self.steps):
             yield from item.walk()
+
+    @property
+    def keeps_messages(self) -> bool:
+        """Do processes look at messages of earlier phases?"""
+        return any(isinstance(node, Pattern) and node.kept for node in self.nodes())
 
     @property
     def uses_coordinators(self) -> bool:

@@ -18,7 +18,8 @@ speaks of, and builds up formulas K(c) that hold in all states of the run, by st
     end            A ∧ J ∧ K ∧ initial            or A ∧ J ∧ K ∧ bad(c)
 
 F[updates] is F with every changed symbol replaced by its new value.  Leaving out hypotheses can only make an obligation
-harder to prove, so the hints of a certificate save time but cannot make the checker accept anything false.
+harder to prove, and so can replacing a negated claim by instances of it (`logic/instances`); so the hints of a certificate,
+which name hypotheses and terms to put in (`witness ..`), save time but cannot make the checker accept anything false.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from quorate.engines.smt.backends import Option, Question, Reply, Task
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
 from quorate.logic import sexpr
+from quorate.logic.instances import instances
 from quorate.logic.terms import TRUE, Symbol, Term, Var, conj, exists, neg
 from quorate.logic.transform import conjuncts, replace_symbols, substitute, symbols_of
 from quorate.models.relational import Named, RelationalModel, Transition
@@ -284,6 +286,7 @@ class _Prepared:
         self.goals = tuple(vocabulary.text(obligation.negation) for obligation in section.obligations)
         self.declarations = "\n".join(vocabulary.declarations)
         self.hinted = [_named(section.hypotheses, obligation.hint) for obligation in section.obligations]
+        self.section = section
         self.memory_mb = memory_mb
         self.proofs = proofs
 
@@ -309,6 +312,9 @@ class _Prepared:
         """One obligation, in other ways: other settings of the same solver, then all hypotheses instead of the hint's."""
         goal, hint = self.goals[index], self.hinted[index]
         if hint is not None and reply.status == "unknown":
+            witnessed = self._witnessed(solver, index, timeout)
+            if witnessed is not None and (found := race([witnessed], jobs)[1]).status == "unsat":
+                return found
             tasks = [self._task(solver, timeout, [Question(goal, hint)], options) for options in OTHER_WAYS[solver]]
             reply = race(tasks, jobs)[1]
         if hint is None and reply.status == "sat":
@@ -317,6 +323,26 @@ class _Prepared:
             ways = ((), *OTHER_WAYS[solver])
             reply = race([self._task(solver, timeout, [Question(goal)], options) for options in ways], jobs)[1]
         return reply
+
+    def _witnessed(self, solver: str, index: int, timeout: float) -> Task | None:
+        """An obligation with the terms put in that its hint names."""
+        obligation, hinted = self.section.obligations[index], self.hinted[index]
+        wanted = {name.removeprefix(WITNESS) for name in obligation.hint or () if name.startswith(WITNESS)}
+        if not wanted or hinted is None:
+            return None
+        query = instances([self.section.hypotheses[i].formula for i in hinted], obligation.negation)
+        if query is None:
+            return None
+        goal = conj(query.rest, *(formula for text, formula in query.instances.items() if text in wanted))
+        vocabulary = Vocabulary()
+        hypotheses = tuple(map(vocabulary.text, query.hypotheses))
+        question = Question(vocabulary.text(goal))
+        task = self._task(solver, timeout, [question])
+        return replace(task, hypotheses=hypotheses, declarations="\n".join(vocabulary.declarations))
+
+
+WITNESS = "witness "
+"""How a hint says which term to put in for what a claim says exists."""
 
 
 def _named(hypotheses: Sequence[Named], hint: tuple[str, ...] | None) -> tuple[int, ...] | None:

@@ -32,7 +32,9 @@ def accepted(name: str, lemmas: bool) -> bool:
     return all(outcome.accepted for outcome in recheck(relational(model)[0], proof.certificate, 60.0, 4096, 2, False))
 
 
-@pytest.mark.parametrize("name", ["simplified_coord_uniform_voting", "coord_uniform_voting", "one_third_rule"])
+@pytest.mark.parametrize(
+    "name", ["simplified_coord_uniform_voting", "coord_uniform_voting", "one_third_rule", "chandra_toueg"]
+)
 def test_proofs_with_certificates(name: str) -> None:
     assert accepted(name, lemmas=True)
 
@@ -58,6 +60,33 @@ safety [claim] #{{q : x(q) = x(q)}} {claim}
 """
     (result,) = verify(parse_rounds(Source("claim.rounds", text)).model, 2, 10.0, LIMITS).results
     assert result.verdict == verdict
+
+
+def test_a_proof_that_says_nothing_is_noted() -> None:
+    text = """algorithm Mute
+
+state
+  x: value = proposal
+  seen: bool = false
+
+round
+  send <x> to all
+  if seen and <v> received: decide v
+
+property agreement
+"""
+    outcome = verify(parse_rounds(Source("mute.rounds", text)).model, 2, 10.0, LIMITS)
+    assert outcome.results[0].verdict == "proved"
+    assert any("nobody decides" in note for note in outcome.notes)
+
+
+@pytest.mark.slow
+def test_another_univalence() -> None:
+    """A third round that is content with half of the processes: U(v) of the file is too strong, another one proves it."""
+    text = (LIBRARY / "last_voting.rounds").read_text(encoding="utf-8").replace("#<ack> > n/2", "#<ack> >= n/2")
+    outcome = verify(parse_rounds(Source("half.rounds", text)).model, 2, 10.0, LIMITS)
+    assert {item.verdict for item in outcome.results} == {"proved"}
+    assert any("another" in note for note in outcome.notes)
 
 
 @pytest.mark.slow
@@ -90,9 +119,27 @@ def test_more_proofs(name: str, lemmas: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("lemmas", [True, False])
 def test_last_voting(lemmas: bool) -> None:
-    """z3 proves it; cvc5 leaves one obligation open, so the certificate is not tested."""
-    model = load_rounds(LIBRARY / "last_voting.rounds").model
-    assert not prove(model if lemmas else replace(model, univalent=None, invariants=()), LIMITS).open
+    assert accepted("last_voting", lemmas)
+
+
+@pytest.mark.parametrize(
+    "condition", ["<w> received with w != v", "not (all received are <v>)", "#<v> > 0 and <w> received with w != v"]
+)
+def test_conditions_on_messages_inside_a_condition_on_a_message(condition: str) -> None:
+    """Their choices would have to depend on the message; taken for choices of the process they proved agreement."""
+    text = f"""algorithm Nested
+
+state
+  x: value = proposal
+
+round
+  send <x> to all
+  if <v> received with ({condition}): decide v
+
+property agreement
+"""
+    (result,) = verify(parse_rounds(Source("nested.rounds", text)).model, 2, 10.0, LIMITS).results
+    assert result.verdict == "violated"
 
 
 @pytest.mark.parametrize("name", ["coord_uniform_voting_unsafe", "simplified_coord_uniform_voting_two_coordinators"])

@@ -16,7 +16,8 @@ from quorate.apps.cli.reports import expected_verdict
 from quorate.engines.explicit.processes import ProcessInstance
 from quorate.engines.explicit.reference import FINISHED, RUNNING, Reference, ReferenceSearch
 from quorate.lang import LoadedProcess, load_any, parse_any
-from quorate.methods.phases.coverability import Backwards, Limits, Search, needed, violations
+from quorate.methods.phases.backwards import Backwards
+from quorate.methods.phases.coverability import Limits, Search, needed, violations
 from quorate.methods.phases.locals import LocalStates
 from quorate.methods.phases.verify import Outcome, verify
 from quorate.models.process import ProcessModel

@@ -56,7 +56,7 @@ def _about_rounds(arguments: argparse.Namespace) -> bool:
     """Is the command about round-based algorithms?"""
     paths = getattr(arguments, "files", None) or [getattr(arguments, "protocol", None) or ""]
     rounds = [str(path).endswith(".rounds") for path in paths]
-    known = arguments.verb in ("parse", "check", "verify")
+    known = arguments.verb in ("parse", "check", "verify", "trace")
     if any(rounds) and not all(rounds) and known:
         raise UsageError("round-based algorithms and other protocols need commands of their own")
     return known and any(rounds)

@@ -42,8 +42,12 @@ def build_parser() -> argparse.ArgumentParser:
     parse = verbs.add_parser("parse", help="syntax, types, and whether every query is decidable")
     _files(parse)
     parse.add_argument(
-        "--to", choices=("ivy", "pyv", "mercury", "rounds", "json"), help="print the protocol in another language"
+        "--to",
+        choices=("ivy", "pyv", "mercury", "rounds", "json", "promela", "smt2"),
+        help="print the protocol in another language",
     )
+    parse.add_argument("--n", type=_positive, metavar="N", help="with --to promela or smt2: the number of processes")
+    _rounds(parse)
     parse.add_argument(
         "--phases", action="store_true", help="of a Mercury program: its phases, and what does not fit them"
     )
@@ -132,6 +136,14 @@ def build_parser() -> argparse.ArgumentParser:
         help="of a round-based algorithm: what is not proved is searched for violations with up to N processes (default: 5)",
     )
     verify.add_argument(
+        "--method",
+        choices=("heardof",),
+        help="of a round-based algorithm: check single phases with exactly N processes instead",
+    )
+    verify.add_argument(
+        "--set", metavar="NAME=N,…", help="with --method heardof: values of the parameters (default: all)"
+    )
+    verify.add_argument(
         "--time",
         type=_seconds,
         default=60.0,
@@ -140,7 +152,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all properties are proved")
     verify.add_argument(
-        "--trace", metavar="FILE", help="of a round-based algorithm: save the first counterexample (*.json)"
+        "--trace", metavar="FILE", help="of a round-based algorithm: save the first counterexample as ITF (*.itf.json)"
     )
     _output(verify)
     _limits(verify)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from quorate.proof.verdicts import Result
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out a command about round-based algorithms."""
-    verbs = {"parse": parse, "check": check, "verify": verify}
+    verbs = {"parse": parse, "check": check, "verify": verify, "trace": trace}
     try:
         return verbs[arguments.verb](arguments)
     except RoundsError as problem:
@@ -63,6 +64,8 @@ def parse(arguments: argparse.Namespace) -> int:
         from quorate.lang.rounds.printer import print_model
 
         print("\n".join(print_model(item.model).rstrip("\n") for item in loaded))
+    elif arguments.to in ("promela", "smt2"):
+        print("\n".join(_exported(item.model, arguments) for item in loaded), end="")
     elif arguments.to:
         raise UsageError(f"a round-based algorithm cannot be printed as {arguments.to}")
     elif arguments.output_format == "text":
@@ -73,6 +76,22 @@ def parse(arguments: argparse.Namespace) -> int:
         shown = reports.diagnostics(warnings, arguments.output_format, arguments.files)
         print(shown, end="\n" if shown else "")
     return 0
+
+
+def _exported(model: RoundModel, arguments: argparse.Namespace) -> str:
+    """An algorithm for another tool."""
+    if arguments.to == "promela":
+        from quorate.lang.rounds.promela import promela
+
+        if arguments.n is None:
+            raise UsageError("--to promela: how many processes? add --n 3")
+        return promela(model, arguments.n, _given(arguments.set), arguments.faults)
+    from quorate.methods.heardof.export import smtlib, smtlib_runs
+
+    if arguments.n is None:
+        return smtlib(model)
+    parameters = setting(model, arguments.n, _given(arguments.set))
+    return smtlib_runs(model, arguments.n, parameters, 2, arguments.faults)
 
 
 def _summary(model: RoundModel) -> str:
@@ -152,7 +171,7 @@ def check(arguments: argparse.Namespace) -> int:
         counted = f"  {found.states:,} state{'s' * (found.states != 1)}"
         if not arguments.no_symmetry:
             counted += " up to renaming" + (f" ({found.unreduced:,} in all)" if found.unreduced else "")
-        lines = [f"{counted}; {found.transitions:,} transitions; depth {found.depth}"]
+        lines = [f"{counted}; {found.transitions:,} transitions; depth {found.depth}"] if found.states else []
         details = ["\n".join(lines + [f"  {note}" for note in outcome.notes]), *evidence(item.model, outcome.results)]
         saved = save_first(item.model, outcome.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
@@ -175,6 +194,8 @@ def verify(arguments: argparse.Namespace) -> int:
     from quorate.lang.rounds.printer import show
     from quorate.methods.heardof.verify import verify as decide
 
+    if arguments.method == "heardof":
+        return _single(arguments)
     started = time.monotonic()
     loaded = _load_all(arguments.files)
     files = []
@@ -204,6 +225,36 @@ def verify(arguments: argparse.Namespace) -> int:
     return finish(arguments, files, loaded, started)
 
 
+def _single(arguments: argparse.Namespace) -> int:
+    """Single phases with n processes."""
+    from quorate.apps.cli.commands import limits
+    from quorate.lang.rounds.printer import show
+    from quorate.methods.heardof.single import single
+
+    started = time.monotonic()
+    loaded = _load_all(arguments.files)
+    files = []
+    for item in loaded:
+        progress = Progress(arguments)
+        given = [setting(item.model, arguments.n, _given(arguments.set))] if arguments.set else None
+        try:
+            outcome = single(item.model, arguments.n, given, limits(arguments), progress)
+        finally:
+            progress.done()
+        words = {"unsat": "holds", "sat": "fails", "unknown": "no answer"}
+        lines = [f"  {answer.name:<30} {words[answer.status]} ({answer.seconds:.1f} s)" for answer in outcome.checks]
+        lines += [f"  {note}" for note in outcome.notes]
+        lemmas = [f"{name}: {show(formula)}" for name, formula in outcome.lemmas]
+        if outcome.univalent is not None:
+            lemmas.append(f"univalent {outcome.univalent[0]}: {show(outcome.univalent[1])}")
+        lines += ["  with the lemmas", *(f"    {lemma}" for lemma in lemmas)] if lemmas else []
+        saved = save_first(item.model, outcome.results, arguments.trace)
+        details = ["\n".join(lines), *evidence(item.model, outcome.results)]
+        details += [f"trace saved to {path}" for path in saved.values()]
+        files.append(file_report(item.model, "verify", outcome.results, details, saved))
+    return finish(arguments, files, loaded, started)
+
+
 def evidence(model: RoundModel, results: Sequence[Result]) -> list[str]:
     """The runs behind the verdicts, as tables."""
     from quorate.proof.round_traces import show
@@ -212,16 +263,46 @@ def evidence(model: RoundModel, results: Sequence[Result]) -> list[str]:
 
 
 def save_first(model: RoundModel, results: Sequence[Result], path: str | None) -> dict[str, str]:
-    """Save the first run as JSON."""
-    from dataclasses import asdict
-
+    """Save the first run as ITF."""
     from quorate.files import write_atomically
 
     found = next((result for result in results if result.rounds), None)
     if path is None or found is None or found.rounds is None:
         return {}
-    assert model.source is not None
-    document = {"format": "quorate-rounds-trace", "protocol": model.source.path, "sha256": model.source.sha256}
-    text = json.dumps({**document, **asdict(found.rounds)}, indent=1) + "\n"
+    from quorate.proof.round_itf import to_itf
+
+    text = json.dumps(to_itf(model, found.rounds), indent=1) + "\n"
     writing(path, lambda: write_atomically(path, text))
     return {f"trace:{found.property}": path}
+
+
+# -- trace ---------------------------------------------------------------------------------------------------------------
+
+
+def trace(arguments: argparse.Namespace) -> int:
+    """Show or replay a saved run."""
+    from quorate.proof import itf, round_itf
+    from quorate.proof.round_traces import RoundReplayError, replay, show
+
+    if arguments.action not in ("show", "replay"):
+        raise UsageError(
+            f"`{arguments.action}` is for traces of relational protocols; of a round-based algorithm: show, replay"
+        )
+    model = load_rounds(arguments.protocol).model
+    try:
+        found = round_itf.from_itf(model, itf.load(arguments.trace))
+        replay(model, found)
+    except itf.TraceFormatError as problem:
+        raise UsageError(f"{arguments.trace}: {problem}") from None
+    except RoundReplayError as problem:
+        print(f"{arguments.trace}: the trace does not replay: {problem}", file=sys.stderr)
+        return 1
+    if arguments.action == "show":
+        print(show(model, found))
+    else:
+        count = len(found.happenings)
+        claim = f"; {found.violated} is violated" if found.violated else ""
+        what = "run" if found.kind == "run" else "phase from a state that need not be reachable"
+        word = "step" if model.steps else "round"
+        print(f"{arguments.trace}: the {what} of {count} {word}{'s' * (count != 1)} replays{claim}")
+    return 0

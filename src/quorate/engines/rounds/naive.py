@@ -31,6 +31,8 @@ class Configuration:
     lossy: int = 0
     budget: int = 0
     done: tuple[int, ...] = ()
+    kept: tuple[tuple[tuple[Message | None, ...], ...], ...] = ()
+    """By round of the phase, receiver and sender: the last message received; only where processes look at it."""
 
 
 class Naive:
@@ -56,7 +58,9 @@ class Naive:
         done = (0,) * self.n if self.model.steps else ()
         lossy = self.faults.rounds if self.faults.kind == "omissions" else 0
         budget = 0 if self.faults.kind == "none" else self.faults.bound
-        return Configuration(1, 0, processes, self.machine.initial_shared(), (), (), lossy, budget, done)
+        nothing: tuple[tuple[Message | None, ...], ...] = ((None,) * self.n,) * self.n
+        kept = (nothing,) * len(self.model.rounds) if self.model.keeps_messages else ()
+        return Configuration(1, 0, processes, self.machine.initial_shared(), (), (), lossy, budget, done, kept)
 
     def successors(self, before: Configuration) -> Iterator[Configuration]:
         """Everything that can be the case after the next round or step."""
@@ -126,7 +130,9 @@ class Naive:
         if last and not self.communication.allows_several(before.coordinators, rows):
             return
         sent = [self.message(before, q) for q in range(self.n)]
-        moves = [self.moves(before, p, heard[p], sent, bool(crashing >> p & 1)) for p in range(self.n)]
+        kept = self.keep(before, heard, sent)
+        begun = replace(before, kept=kept)
+        moves = [self.moves(begun, p, heard[p], sent, bool(crashing >> p & 1)) for p in range(self.n)]
         lost = crashing.bit_count()
         if self.faults.kind == "omissions":
             lost = sum(self.n - group.bit_count() for group in heard)
@@ -139,7 +145,29 @@ class Naive:
                 () if last else before.coordinators,
                 () if last or not self.communication.of_several else rows,
                 *self.faults.left(before.lossy, before.budget, lost),
+                kept=kept,
             )
+
+    def keep(
+        self, before: Configuration, heard: tuple[int, ...], sent: Sequence[Message | None]
+    ) -> tuple[tuple[tuple[Message | None, ...], ...], ...]:
+        """The messages that are kept once those of a round have been received."""
+        if not before.kept:
+            return ()
+        rows = tuple(
+            tuple(
+                message if self.arrives(before, p, q, heard[p], message) else before.kept[before.round][p][q]
+                for q, message in enumerate(sent)
+            )
+            for p in range(self.n)
+        )
+        return (*before.kept[: before.round], rows, *before.kept[before.round + 1 :])
+
+    def arrives(self, before: Configuration, p: int, q: int, heard: int, message: Message | None) -> bool:
+        """Is the message of q received by p?"""
+        send = self.model.rounds[before.round].send
+        addressed = send is not None and (send.to == "all" or before.coordinators[q] == p)
+        return message is not None and addressed and bool(heard >> q & 1)
 
     def message(self, before: Configuration, q: int) -> Message | None:
         """What a process sends in the round."""
@@ -168,16 +196,16 @@ class Naive:
             return [process]
         if crashes:
             return [(*([0] * decision), process[decision], process[marks] | CRASHED)]
-        send = self.model.rounds[before.round].send
         context = self.context(before, p)
         counts: dict[Message, int] = {}
         for q, message in enumerate(sent):
-            addressed = send is not None and (send.to == "all" or before.coordinators[q] == p)
-            if message is not None and addressed and heard >> q & 1:
+            if message is not None and self.arrives(before, p, q, heard, message):
                 counts[message] = counts.get(message, 0) + 1
                 if q == before.coordinators[p]:
                     context.from_coordinator = message
         context.messages = tuple(counts.items())
+        if before.kept:
+            context.kept = tuple((message, 1) for message in before.kept[before.round][p] if message is not None)
         return self.machine.move(before.round, context)
 
     def check_round(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from quorate.engines.rounds.communication import UNLIMITED, Communication, Faults, faults_of
 from quorate.engines.rounds.symmetry import Names
 from quorate.models import rounds as r
-from quorate.models.evaluation import CRASHED, Context, Machine, Message, Process
+from quorate.models.evaluation import CRASHED, Context, Machine, Message, Process, RoundsError
 
 
 class State(NamedTuple):
@@ -76,6 +76,8 @@ class Search:
 
     def __post_init__(self) -> None:
         self.model = self.machine.model
+        if self.model.keeps_messages:
+            raise RoundsError("messages that are kept are looked at in the first phases only, not in all runs")
         self.names = Names(self.machine, self.n, self.parameters, self.symmetry and self.values)
         self.faults: Faults = faults_of(self.machine, self.n, self.parameters, self.fault_bound)
         self.communication = Communication(

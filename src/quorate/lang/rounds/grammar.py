@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quorate.lang.diagnostics import Sink
 from quorate.lang.reader import Lexicon, Operators, Parser, SyntaxProblem, Token, tokenize
@@ -22,8 +22,8 @@ DECLARATIONS = (
 )  # fmt: skip
 WORDS = (
     "and", "or", "not", "true", "false", "forall", "exists", "in", "meets", "if", "else", "send", "to", "all", "decide",
-    "received", "from", "with", "where", "are", "of", "one", "smallest", "largest", "most", "frequent", "union", "max", "min",
-    "self", "coordinator", "phase", "proposal", "value", "bool", "time", "set", "HO", "kernel", "n", "decision",
+    "received", "kept", "from", "with", "where", "are", "of", "one", "smallest", "largest", "most", "frequent", "union", "max",
+    "min", "self", "coordinator", "phase", "proposal", "value", "bool", "time", "set", "HO", "kernel", "n", "decision",
 )  # fmt: skip
 
 LEXICON = Lexicon(
@@ -414,8 +414,8 @@ class RoundsParser(Parser):
 
     def size(self, start: Span) -> Node:
         """What follows `#`."""
-        if self.at("<", "⟨"):
-            pattern = self.pattern()
+        if self.at("<", "⟨", "kept"):
+            pattern = self.messages()
             return r.Count(pattern, span=self.since(start))
         if self.accept("{"):
             name = self.expect("name", "of a process")
@@ -452,6 +452,12 @@ class RoundsParser(Parser):
             self.fail("expected `>` to close the message")
         return r.Pattern(tuple(items), span=self.since(start))
 
+    def messages(self) -> r.Pattern:
+        """A pattern for what is received, or for what is kept."""
+        kept = self.accept("kept")
+        pattern = self.pattern()
+        return replace(pattern, kept=True) if kept else pattern
+
     def received(self) -> Node:
         start = self.token.span
         pattern = self.pattern()
@@ -479,7 +485,7 @@ class RoundsParser(Parser):
             return self.operation(start, pick, self.factor())
         name = self.expect("name", "that stands for what is picked")
         self.expect("of", "and a message")
-        pattern = self.pattern()
+        pattern = self.messages()
         extreme = None
         if self.accept("with"):
             if not self.at("largest", "smallest"):

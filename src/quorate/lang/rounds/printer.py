@@ -88,8 +88,8 @@ def show(node: Node, power: int = 0) -> str:
             return name
         case r.VariableOf(name, process):
             return f"{name}({show(process)})"
-        case r.Pattern(items):
-            return f"<{_list(items)}>"
+        case r.Pattern(items, kept):
+            return f"{'kept ' * kept}<{_list(items)}>"
         case r.Count(pattern):
             return f"#{show(pattern)}"
         case r.Counting(name, body):

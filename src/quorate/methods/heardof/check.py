@@ -15,6 +15,7 @@ from typing import Literal
 from quorate.engines.rounds.communication import Communication
 from quorate.engines.rounds.search import Found, Search, State
 from quorate.engines.rounds.symmetry import order_of_values
+from quorate.methods.heardof.phase import Runs
 from quorate.methods.heardof.runs import path_to, retrace
 from quorate.models import rounds as r
 from quorate.models.evaluation import BUILT_IN_FORMULAS, Forgotten, Machine, RoundsError, World
@@ -56,7 +57,42 @@ def check(
     progress: Progress = lambda text: None,
 ) -> Outcome:
     """Search all runs of the algorithm with n processes."""
+    if model.keeps_messages:
+        return _first_phases(model, n, parameters, faults, options)
     return _Check(model, n, parameters, faults, options, progress).outcome()
+
+
+def _first_phases(
+    model: RoundModel, n: int, parameters: Mapping[str, int], faults: int | None, options: Options
+) -> Outcome:
+    """Where messages are kept, senders matter and nothing is counted: the first phases, by propositional logic."""
+    started = time.monotonic()
+    runs = Runs(model, n, parameters, FIRST_PHASES, faults)
+    scope = ", ".join([f"n={n}", *(f"{name}={value}" for name, value in parameters.items())])
+    results = []
+    for item in model.safety:
+        verdict: Verdict = "unknown"
+        trace, reason = None, f"no run of {FIRST_PHASES} phases violates it"
+        if item.name == "termination" and item.formula is None:
+            reason = "it is not looked for where messages are kept"
+        else:
+            try:
+                trace = runs.first_violation(item, options.timeout or 600.0)
+            except TimeoutError:
+                reason = "the time is up"
+        if trace is not None:
+            verdict, reason = "violated", f"violated after {_count(model, trace)}"
+        seconds = time.monotonic() - started
+        results.append(
+            Result(
+                item.name, "safety", verdict, "bounded search", scope, reason, None, item.span, seconds, rounds=trace
+            )
+        )
+    notes = ["partition and process symmetry are refused: processes keep messages by their senders"]
+    return Outcome(tuple(results), Found(), tuple(notes))
+
+
+FIRST_PHASES = 3
 
 
 class _Check:

@@ -16,15 +16,18 @@ from itertools import combinations
 
 from quorate.engines.rounds.search import Search, State
 from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve
+from quorate.logic.instances import instances
 from quorate.logic.terms import Forall, Symbol, Term, equal, forall, implies, neg
 from quorate.logic.transform import conjuncts, symbols_of
 from quorate.methods.induction.obligations import Obligation, goal_formula, hypotheses, is_trivial
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, World, settings
-from quorate.models.quorums import ME, OTHER, Translation, Unsaid, bounds_of, relational
+from quorate.models.quorum_sets import ME, OTHER, Unsaid, bounds_of
+from quorate.models.quorums import Translation, relational
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.rounds import Node, RoundModel
 from quorate.proof.certificates import Certificate, certify
+from quorate.proof.checker import WITNESS
 
 Progress = Callable[[str], None]
 MOST_STATES = 4000
@@ -185,7 +188,7 @@ def prove(model: RoundModel, limits: Limits, progress: Progress = lambda text: N
     else:
         proof = _search(model, limits, progress)
     if not proof.open:
-        proof.certificate = _certificate(proof)
+        proof.certificate = _certificate(proof, limits)
     proof.seconds = time.monotonic() - started
     return proof
 
@@ -370,8 +373,20 @@ def _mutable(item: Named) -> set[Symbol]:
     return {symbol for symbol in symbols_of(item.formula) if symbol.mutable}
 
 
-def _certificate(proof: Proof) -> Certificate:
-    """The invariants, and for each obligation the hypotheses that sufficed."""
+def _witnesses(obligation: Obligation, answer: Answer, model: RelationalModel, limits: Limits) -> tuple[str, ...]:
+    """Terms that show what a claim says exists, where some do; solvers find it hard to guess them."""
+    query = instances([item.formula for item in answer.core], goal_formula(model, obligation))
+    if query is None:
+        return ()
+    offered = [Named(f"{WITNESS}{text}", formula) for text, formula in query.instances.items()]
+    known = [Named(f"{number}", formula) for number, formula in enumerate(query.hypotheses)]
+    group = Group((*known, *offered), (Goal(obligation.name, query.rest),))
+    ((_, _, found),) = solve([group], limits)
+    return tuple(item.name for item in found.core if item in offered) if found.status == "unsat" else ()
+
+
+def _certificate(proof: Proof, limits: Limits) -> Certificate:
+    """The invariants, and for each obligation the hypotheses that sufficed, and what shows that something exists."""
     model = proof.relational
     numbers = {
         part: f"guard {number}"
@@ -379,7 +394,10 @@ def _certificate(proof: Proof) -> Certificate:
         for number, part in enumerate(conjuncts(transition.guard), 1)
     }
     hints = {
-        obligation.name: tuple(dict.fromkeys(numbers.get(item.formula, item.name) for item in answer.core))
+        obligation.name: (
+            *dict.fromkeys(numbers.get(item.formula, item.name) for item in answer.core),
+            *_witnesses(obligation, answer, model, limits),
+        )
         for obligation, answer in proof.answers.items()
         if obligation.claim in proof.proved
     }

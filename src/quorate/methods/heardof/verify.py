@@ -7,11 +7,12 @@ that violates a property settles it; otherwise the answer says which numbers of 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 
 from quorate.engines.smt.session import Limits
 from quorate.methods.heardof.check import Options, check
+from quorate.methods.heardof.phase import Runs
 from quorate.methods.heardof.prove import Proof, prove
 from quorate.models.evaluation import RoundsError, settings
 from quorate.models.rounds import Property, RoundModel
@@ -39,13 +40,20 @@ def verify(
     proof: Proof | None = None
     try:
         proof = prove(model, limits, progress)
+        if proof.open and model.univalent is not None and not _violated_soon(model, proof, seconds):
+            other = prove(replace(model, univalent=None), limits, progress)
+            if len(other.open) < len(proof.open):
+                proof = other
+                notes.append("U(v) of the file does not do; proved with another")
+        if not proof.open and _nobody_decides(model, seconds):
+            notes.append("vacuously: with 2, 3 and 4 processes nobody decides in the first phases")
         notes += [f"left open in the proof: {text}" for text in proof.left_open]
     except RoundsError as problem:
         notes.append(str(problem))
     proved = {item.name for item in proof.proved} if proof else set()
     left = [item for item in model.safety if item.name not in proved]
     found, covered = (
-        _search(replace(model, safety=tuple(left), invariants=()), largest, seconds, progress) if left else ({}, {})
+        search_runs(replace(model, safety=tuple(left), invariants=()), largest, seconds, progress) if left else ({}, {})
     )
     results = []
     for item in model.safety:
@@ -63,7 +71,7 @@ def verify(
     return Verified(tuple(results), proof, tuple(notes))
 
 
-def _search(
+def search_runs(
     model: RoundModel, largest: int, seconds: float, progress: Progress
 ) -> tuple[dict[str, Result], dict[str, list[str]]]:
     """Violations with few processes, the fewest first; and for which n there are none."""
@@ -73,6 +81,7 @@ def _search(
         complete = True
         for parameters in settings(model, n):
             progress(f"searching with {n} processes")
+            found |= _short(model, n, parameters, found, seconds)
             left = tuple(item for item in model.safety if item.name not in found)
             if not left:
                 return found, covered
@@ -87,6 +96,56 @@ def _search(
             if item.name not in found:
                 covered.setdefault(item.name, []).append(str(n))
     return found, covered
+
+
+def _short(
+    model: RoundModel, n: int, parameters: Mapping[str, int], known: Container[str], seconds: float
+) -> dict[str, Result]:
+    """Violations within few phases, by propositional logic: quicker than a search of all states, if there are any."""
+    started = time.monotonic()
+    found: dict[str, Result] = {}
+    if model.steps or n > MOST_PROCESSES:
+        return found
+    runs = Runs(model, n, parameters, FEW_PHASES)
+    for item in model.safety:
+        if item.name in known or (item.formula is None and item.name == "termination"):
+            continue
+        try:
+            trace = runs.first_violation(item, seconds / 10)
+        except TimeoutError:
+            continue
+        if trace is not None:
+            scope = ", ".join([f"n={n}", *(f"{name}={value}" for name, value in parameters.items())])
+            rounds = len(trace.happenings)
+            reason = f"violated after {rounds} round{'s' * (rounds != 1)}"
+            spent = time.monotonic() - started
+            found[item.name] = Result(
+                item.name, "safety", "violated", "bounded search", scope, reason, None, item.span, spent, rounds=trace
+            )
+    return found
+
+
+def _violated_soon(model: RoundModel, proof: Proof, seconds: float) -> bool:
+    """Is there a short run of few processes that violates what is not proved?"""
+    names = {item.name for item in proof.open}
+    left = replace(model, safety=tuple(item for item in model.safety if item.name in names), invariants=())
+    return any(_short(left, n, parameters, (), seconds) for n in (2, 3, 4) for parameters in settings(model, n))
+
+
+def _nobody_decides(model: RoundModel, seconds: float) -> bool:
+    """Properties of decisions say nothing if there are none."""
+    for n in (2, 3, 4):
+        for parameters in settings(model, n):
+            runs = Runs(model, n, parameters, FEW_PHASES)
+            s = runs.symbolic
+            some = s.disj(*(-s.equal(decision, s.number(0)) for decision in runs.states[-1].decision))
+            if runs.solve(some, "a decision", seconds).status != "unsat":
+                return False
+    return True
+
+
+FEW_PHASES = 2
+MOST_PROCESSES = 6
 
 
 def _open(item: Property, proof: Proof | None, covered: list[str]) -> tuple[Verdict, str]:

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from quorate.methods.phases.coverability import Backwards, Limits, NotUpwardClosed, Search, violations
+from quorate.methods.phases.backwards import Backwards
+from quorate.methods.phases.coverability import Limits, NotUpwardClosed, Search, violations
 from quorate.methods.phases.cubes import Cube
 from quorate.methods.phases.locals import LocalStates
 from quorate.models.process import Goto, Handler, Location, ProcessModel, Receive

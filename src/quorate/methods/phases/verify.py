@@ -14,7 +14,8 @@ from itertools import product
 
 from quorate.engines.explicit.processes import ProcessInstance
 from quorate.engines.explicit.worlds import InstanceError
-from quorate.methods.phases.coverability import Backwards, Found, Limits, NotUpwardClosed, Search, needed, violations
+from quorate.methods.phases.backwards import Backwards
+from quorate.methods.phases.coverability import Found, Limits, NotUpwardClosed, Search, needed, violations
 from quorate.methods.phases.cubes import Cube, Fact, View, views
 from quorate.methods.phases.instances import explore, hunt
 from quorate.methods.phases.invariant import Formulas
