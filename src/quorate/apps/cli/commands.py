@@ -56,7 +56,7 @@ def _about_rounds(arguments: argparse.Namespace) -> bool:
     """Is the command about round-based algorithms?"""
     paths = getattr(arguments, "files", None) or [getattr(arguments, "protocol", None) or ""]
     rounds = [str(path).endswith(".rounds") for path in paths]
-    known = arguments.verb in ("parse", "check", "verify")
+    known = arguments.verb in ("parse", "check")
     if any(rounds) and not all(rounds) and known:
         raise UsageError("round-based algorithms and other protocols need commands of their own")
     return known and any(rounds)
@@ -79,7 +79,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         for name in ("certificate", "trace", "write"):
             if getattr(arguments, name, None):
                 raise UsageError(f"--{name} needs a single FILE")
-    files = [getattr(arguments, "output", None), getattr(arguments, "write", None)]
+    files = [getattr(arguments, name, None) for name in ("output", "write", "report")]
     if arguments.verb in ("induct", "infer", "check", "simulate", "verify"):
         files += [getattr(arguments, "certificate", None), getattr(arguments, "trace", None)]
     for path in filter(None, files):
@@ -347,8 +347,8 @@ def simulate(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Is each Mercury program right for every number of processes?"""
-    from quorate.apps.cli.processes import verify as run_verify
+    """Is each protocol right, whatever its family and size?"""
+    from quorate.apps.cli.verifying import run as run_verify
 
     return run_verify(arguments)
 

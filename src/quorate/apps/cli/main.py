@@ -115,27 +115,36 @@ def build_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     _output(simulate)
 
-    verify = verbs.add_parser(
-        "verify", help="is a Mercury program or round-based algorithm right for every number of processes?"
+    verify = verbs.add_parser("verify", help="is it right?  chooses and races the methods; a line per property")
+    verify.add_argument(
+        "files", metavar="FILE", nargs="+", help="protocols, folders of them, or patterns like 'a/**/*.ivy'"
     )
-    _files(verify)
+    verify.add_argument("--lang", choices=("ivy", "pyv", "mercury"), help="the language (default: from the extension)")
+    verify.add_argument(
+        "--time", type=_seconds, default=120.0, metavar="SECONDS", help="for the answer, per file (default: 120)"
+    )
+    verify.add_argument(
+        "--method",
+        action="append",
+        choices=("bounded", "instances", "simulate", "induct", "infer", "phases", "quorums"),
+        help="use this method only; may be given several times (default: all that apply)",
+    )
+    verify.add_argument("--explain", action="store_true", help="tell which methods ran, and how each of them fared")
+    verify.add_argument("--certificate", metavar="FILE", help="write the certificate of what is proved")
+    verify.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
+    verify.add_argument("--report", metavar="FILE", help="write a page that opens offline in a browser (*.html)")
     verify.add_argument(
         "--n",
         type=_positive,
         default=5,
         metavar="N",
-        help="of a round-based algorithm: what is not proved is searched for violations with up to N processes (default: 5)",
+        help="of a round-based algorithm: look for violations with up to N processes (default: 5)",
     )
     verify.add_argument(
-        "--time",
-        type=_seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="per file; of a round-based algorithm, per number of processes that is searched (default: 60)",
-    )
-    verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all properties are proved")
-    verify.add_argument(
-        "--trace", metavar="FILE", help="of a round-based algorithm: save the first counterexample (*.json)"
+        "--progress",
+        choices=("auto", "live", "lines", "events", "none"),
+        default="auto",
+        help="on standard error; events: a line of JSON each (default: live on a terminal, lines in CI)",
     )
     _output(verify)
     _limits(verify)

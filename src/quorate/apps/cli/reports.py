@@ -117,35 +117,43 @@ def text(report: Report) -> str:
     """For people: a line per property, then the evidence, then one line that sums it up."""
     blocks = [warning.render() for warning in report.warnings]
     for file in report.files:
-        blocks.append("\n".join([file.path, *_rows(file)]))
+        blocks.append("\n".join(file_rows(file)))
         blocks += file.details
-    return "\n\n".join([*blocks, _total(report)])
+    return "\n\n".join([*blocks, total(report)])
 
 
-def _rows(file: FileReport) -> list[str]:
+def file_rows(file: FileReport, how: bool = False) -> list[str]:
+    """The name of the file, and a line per property; on request with how it was settled, and in what time."""
     if not file.results:
-        return ["  the file states no property"]
+        return [file.path, "  the file states no property"]
     names = [shown_name(result.property, result.span) for result in file.results]
     width = max(map(len, names))
     room = max((len(result.verdict) for result in file.results if result.reason), default=0)
-    rows = []
+    rows = [file.path]
     for name, result, expected in zip(names, file.results, file.expected, strict=True):
         reason = result.reason.removeprefix(f"{result.verdict} ")
+        if how and result.verdict != "unknown":
+            reason = "; ".join(filter(None, (result.method, result.scope, reason)))
         row = f"  {MARKS[result.verdict]} {name:<{width}}  {result.verdict:<{room}}  {f'({reason})' if reason else ''}"
         remark = (
             "" if expected == "proved" else " as expected" if result.verdict == expected else f" expected {expected}"
         )
-        rows.append(row.rstrip() + (f"  —{remark}" if remark else ""))
+        seconds = f"  ({result.seconds:.1f} s)" if how else ""
+        rows.append(row.rstrip() + (f"  —{remark}" if remark else "") + seconds)
     return rows
 
 
-def _total(report: Report) -> str:
+def total(report: Report) -> str:
     counts = Counter(result.verdict for file in report.files for result in file.results)
-    total = sum(counts.values())
+    number = sum(counts.values())
     listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in MARKS if counts[verdict])
     files = f" in {len(report.files)} files" if len(report.files) > 1 else ""
-    properties = f"{total} propert{'y' if total == 1 else 'ies'}{files}"
-    return f"{properties}{': ' if listed else ''}{listed} ({report.seconds:.1f} s)"
+    properties = f"{number} propert{'y' if number == 1 else 'ies'}{files}"
+    pairs = [pair for file in report.files for pair in zip(file.results, file.expected, strict=True)]
+    surprises = sum(result.verdict != expected for result, expected in pairs)
+    several = report.command == "verify" and len(report.files) > 1
+    remark = f"; {surprises} not as expected" if surprises and several else ""
+    return f"{properties}{': ' if listed else ''}{listed}{remark} ({report.seconds:.1f} s)"
 
 
 def tool() -> dict[str, Any]:

@@ -184,7 +184,7 @@ def prove(model: RoundModel, limits: Limits, progress: Progress = lambda text: N
         proof = attempt(model, _given(model), limits, progress)
     else:
         proof = _search(model, limits, progress)
-    if not proof.open:
+    if any(item in proof.proved for item in proof.relational.safety):
         proof.certificate = _certificate(proof)
     proof.seconds = time.monotonic() - started
     return proof
@@ -385,4 +385,4 @@ def _certificate(proof: Proof) -> Certificate:
     }
     inductive = [item for item in proof.proved if item in _inductive(model)]
     hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety if item in inductive}
-    return certify(model, model.safety, inductive, hints)
+    return certify(model, [item for item in model.safety if item in proof.proved], inductive, hints)

@@ -45,7 +45,7 @@ def verify(
     proved = {item.name for item in proof.proved} if proof else set()
     left = [item for item in model.safety if item.name not in proved]
     found, covered = (
-        _search(replace(model, safety=tuple(left), invariants=()), largest, seconds, progress) if left else ({}, {})
+        search(replace(model, safety=tuple(left), invariants=()), largest, seconds, progress) if left else ({}, {})
     )
     results = []
     for item in model.safety:
@@ -63,13 +63,13 @@ def verify(
     return Verified(tuple(results), proof, tuple(notes))
 
 
-def _search(
-    model: RoundModel, largest: int, seconds: float, progress: Progress
+def search(
+    model: RoundModel, largest: int, seconds: float, progress: Progress, first: int = 2
 ) -> tuple[dict[str, Result], dict[str, list[str]]]:
     """Violations with few processes, the fewest first; and for which n there are none."""
     found: dict[str, Result] = {}
     covered: dict[str, list[str]] = {}
-    for n in range(2, largest + 1):
+    for n in range(first, largest + 1):
         complete = True
         for parameters in settings(model, n):
             progress(f"searching with {n} processes")
