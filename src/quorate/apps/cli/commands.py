@@ -35,6 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
         "verify": verify,
         "recheck": recheck,
         "trace": trace,
+        "ui": ui,
+        "new": new,
+        "library": library,
         "explain": explain_code,
     }
     try:
@@ -351,6 +354,27 @@ def verify(arguments: argparse.Namespace) -> int:
     from quorate.apps.cli.verifying import run as run_verify
 
     return run_verify(arguments)
+
+
+def ui(arguments: argparse.Namespace) -> int:
+    """The same in a browser."""
+    from quorate.apps.cli.library import run_ui
+
+    return run_ui(arguments)
+
+
+def new(arguments: argparse.Namespace) -> int:
+    """Write a starter protocol."""
+    from quorate.apps.cli.library import run_new
+
+    return run_new(arguments)
+
+
+def library(arguments: argparse.Namespace) -> int:
+    """The protocols that come with Quorate."""
+    from quorate.apps.cli.library import run_library
+
+    return run_library(arguments)
 
 
 def recheck(arguments: argparse.Namespace) -> int:

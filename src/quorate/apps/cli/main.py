@@ -166,6 +166,22 @@ def build_parser() -> argparse.ArgumentParser:
     trace.add_argument("--lane", metavar="SORT", help="with `sequence`: the sort that stands for nodes")
     trace.add_argument("--output", metavar="FILE", help="with `minimise`: where to save the result")
 
+    ui = verbs.add_parser("ui", help="the same in a browser: edit, verify, step by hand")
+    ui.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="the protocols to work on (default: here)")
+    ui.add_argument("--port", type=_natural, default=0, metavar="N", help="(default: any that is free)")
+    ui.add_argument("--no-browser", action="store_true", help="only print the address")
+
+    new = verbs.add_parser("new", help="write a starter protocol")
+    new.add_argument("name", metavar="NAME", help="the file to write, like lock.pyv")
+    new.add_argument(
+        "--family", choices=("ivy", "pyv", "mercury", "rounds"), help="its language (default: by the name, else pyv)"
+    )
+
+    library = verbs.add_parser("library", help="the protocols that come with Quorate")
+    library.add_argument("words", metavar="WORD", nargs="*", help="only those with these words in their names")
+    library.add_argument("--show", action="store_true", help="print the one that matches")
+    library.add_argument("--copy", metavar="FILE", help="copy the one that matches to a file or folder")
+
     explain = verbs.add_parser("explain", help="what a diagnostic code means")
     explain.add_argument("code", metavar="CODE", nargs="?", help="like Q0201 (default: list all of them)")
     return parser

@@ -102,9 +102,12 @@ def _proof(proof: Proof) -> dict[str, Any]:
 
 
 def html(
-    data: dict[str, Any], scripts: Iterable[str] = (*SHARED, "report_main.js"), title: str = "Quorate report"
+    data: dict[str, Any],
+    scripts: Iterable[str] = (*SHARED, "report_main.js"),
+    title: str = "Quorate report",
+    live: bool = False,
 ) -> str:
-    """The page around some data."""
+    """The page around some data; a live one may talk to the server it comes from."""
     script = "\n".join(static(name) for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = "; ".join(
@@ -113,6 +116,7 @@ def html(
             f"script-src 'sha256-{digest}'",
             "style-src 'unsafe-inline'",
             "img-src data: blob:",
+            "connect-src 'self'" if live else "connect-src 'none'",
             "base-uri 'none'",
             "form-action 'none'",
         ]

@@ -1,7 +1,8 @@
 // A report: the verdicts of some files, and for each file its proof, its trace and its text.
 "use strict";
 function fileView(file, extra) {
-  const source = file.source ? sourceView(file.source) : null;
+  const view = extra?.source ? null : sourceView(file.source);
+  const source = extra?.source || view;
   const goTo = (line) => source && line && source.go(line);
   const properties = h("section", { class: "card" }, h("div", { class: "row" }, h("h2", {}, file.path), h("span", { class: "right muted small" }, file.seconds !== undefined ? `${file.seconds.toFixed(1)} s` : "")),
     h("div", { class: "properties" }, file.results.map((result) => h("div", { class: "property" }, badge(result.verdict),
@@ -12,12 +13,12 @@ function fileView(file, extra) {
     file.established.length > 0 && h("p", { class: "small muted" }, "Established on the way: ", file.established.join("; ")));
   const sections = [properties];
   for (const result of file.results) if (result.trace) {
-    const explorer = Trace(result.trace, { source, highlight: () => {}, actions: extra?.actions ? (i) => extra.actions(result, i) : null });
+    const explorer = Trace(result.trace, { source, actions: extra?.actions ? (i) => extra.actions(result, i) : null });
     sections.push(h("section", { class: "card", "data-trace": result.property }, h("div", { class: "row" }, h("h2", {}, result.trace.kind === "cti" ? "Why " : "How ", h("span", { class: "mono" }, result.property), result.trace.kind === "cti" ? " is not inductive" : " is violated"), h("span", { class: "right small muted" }, plural(result.trace.steps.length, "step"), result.itf && [" · ", h("button", { type: "button", onclick: () => download(`${result.property}.itf.json`, result.itf) }, "save the trace")])), explorer.element));
   } else if (result.text) sections.push(h("section", { class: "card" }, h("h2", {}, result.property), h("pre", { class: "formula" }, result.text)));
   for (const proof of file.proofs) sections.push(proofView(proof, goTo));
   if (file.story.length) sections.push(h("section", { class: "card" }, h("details", {}, h("summary", {}, "How this was found"), h("table", {}, h("tbody", {}, file.story.map((event) => h("tr", {}, h("td", { class: "muted" }, `${event.seconds.toFixed(1)} s`), h("td", { class: "mono" }, event.method), h("td", {}, event.event), h("td", {}, event.text))))))));
-  if (source) sections.push(h("section", { class: "card" }, h("details", { open: file.results.some((r) => r.trace) ? "" : null }, h("summary", {}, "The protocol"), source.element)));
+  if (view) sections.push(h("section", { class: "card" }, h("details", { open: file.results.some((result) => result.trace) ? "" : null }, h("summary", {}, "The protocol"), view.element)));
   return sections;
 }
 function proofView(proof, goTo) {

@@ -63,9 +63,6 @@ function Trace(trace, options) {
       if (now) { button.setAttribute("aria-current", "step"); if (focus) button.focus(); button.scrollIntoView({ block: "nearest" }); } else button.removeAttribute("aria-current");
     }
     view.refresh();
-    options.onstate?.(shown.state);
-    const line = shown.state > 0 ? trace.steps[shown.state - 1].line : null;
-    if (line && options.source) options.highlight?.(line);
   }
 
   // -- lanes
