@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from quorate import racing
@@ -25,6 +26,8 @@ from quorate.proof.verdicts import Result, Verdict
 
 Tell = Callable[[str], None]
 
+CHECKERS = 2
+"""How many solvers the checker asks at once: what one does not answer, another may at once."""
 AHEAD, SHARE = 0.5, 0.5
 """Where proofs are looked for too, violations get that many seconds more than that share of the seconds spent on proofs."""
 
@@ -81,6 +84,8 @@ class Finding:
     """Why the method has no more to say."""
     suggestions: tuple[Result, ...] = ()
     """What can be said of properties that stay open, if nothing settles them."""
+    complete: bool = False
+    """Would further rounds of the method find nothing new?"""
 
 
 Work = Callable[[Question, int, Tell], Iterator[Finding]]
@@ -126,11 +131,21 @@ class Answer:
 # -- the race --------------------------------------------------------------------------------------------------------------
 
 
-def verify(question: Question, only: Sequence[str] = (), watch: Callable[[Event], None] = lambda event: None) -> Answer:
-    """Answer every property of a model; `only` names the methods to use, by default all that apply."""
+def verify(
+    question: Question,
+    only: Sequence[str] = (),
+    watch: Callable[[Event], None] = lambda event: None,
+    known: Sequence[Finding] = (),
+) -> Answer:
+    """Answer every property of a model; `only` names the methods to use, by default all that apply.
+
+    What is `known` has been established before: runs replayed, certificates accepted.
+    """
     methods = [method for method in methods_for(question.model) if not only or method.name in only]
     race = _Race(question, methods, watch)
-    if question.names:
+    for finding in known:
+        race.take("saved", finding)
+    if race.open:
         race.run()
     return race.answer()
 
@@ -223,6 +238,10 @@ class _Race:
             self.established[name] = found.established
         if found.reason:
             self.reasons[name] = found.reason
+        if found.complete:
+            self.waiting = {
+                aim: [item for item in items if item[0].name != name] for aim, items in self.waiting.items()
+            }
         for result in found.suggestions:
             self.suggested.setdefault(result.property, result)
         new = tuple(result for result in found.results if result.property in self.open)
@@ -302,7 +321,7 @@ def accepted(question: Question, certificate: Certificate, tell: Tell) -> int | 
     limits, count = question.limits, 0
     try:
         form = relational_form(question.model)
-        for outcome in recheck(form, certificate, limits.timeout, limits.memory_mb, limits.jobs):
+        for outcome in recheck(form, certificate, limits.timeout, limits.memory_mb, max(CHECKERS, limits.jobs)):
             if not outcome.accepted:
                 return f"the checker does not accept the proof that was found: {outcome.obligation.name}"
             count += 1
@@ -345,6 +364,21 @@ def _needed_by(certificate: Certificate, transitions: Iterable[str]) -> dict[str
                 if name != claim:
                     needed.setdefault(name, {})[transition] = None
     return {name: tuple(found) for name, found in needed.items()}
+
+
+def borrowed(question: Question, lender: RelationalModel, proof: Proof, tell: Tell) -> Finding:
+    """What a proof of the same protocol, told with other lemmas or in another file, proves here: if the checker agrees."""
+    model = _relational(question)
+    same = replace(lender, safety=model.safety, invariants=(), expectations=()) == replace(
+        model, invariants=(), expectations=()
+    )
+    if not same or model.source is None or not set(question.names) <= {item.name for item in lender.safety}:
+        return Finding()
+    certificate = replace(proof.certificate, protocol=Path(model.source.path).name, sha256=model.source.sha256)
+    found = _proved(question, certificate, "induction", "all sizes", proof.lemmas, tell, found=False)
+    assert lender.source is not None
+    origin = f"with the invariants of {lender.source.path}; " if proof.lemmas else ""
+    return replace(found, results=tuple(replace(r, reason=origin + r.reason) for r in found.results))
 
 
 # -- methods for relational protocols --------------------------------------------------------------------------------------
@@ -431,6 +465,7 @@ def instances(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     model = _relational(question)
     ends = time.monotonic() + question.seconds
     open_properties = list(model.safety)
+    finished = 0
     for size in (2, 3, 4):
         while open_properties and time.monotonic() < ends:
             part = replace(model, safety=tuple(open_properties))
@@ -451,7 +486,9 @@ def instances(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
                 if outcome.found.states and all(r.verdict == "proved" for r in outcome.results if r.kind == "safety"):
                     states = f"{outcome.found.unreduced:,} states"
                     yield Finding(established=f"no violation in all {states} with {shown}")
+                    finished += 1
                 break
+    yield Finding(complete=finished == 3)
 
 
 def simulate(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
@@ -576,7 +613,19 @@ def phases(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
 
 
 def quorums(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
-    """Proofs for every n, with lemmas that are given or found."""
+    """Proofs for every n, with lemmas that are given or found; if not of everything, of what needs the fewest of them."""
+    from quorate.methods.heardof.prove import needs_univalence
+
+    assert isinstance(question.model, RoundModel)
+    found = list(_quorums(question, tell))
+    yield from found
+    easy = [item for item in question.model.safety if not needs_univalence(replace(question.model, safety=(item,)))]
+    if easy and len(easy) < len(question.model.safety) and not any(finding.results for finding in found):
+        part = question.only(item.name for item in easy)
+        yield from (replace(finding, suggestions=()) for finding in _quorums(part, tell) if finding.results)
+
+
+def _quorums(question: Question, tell: Tell) -> Iterator[Finding]:
     from quorate.lang.rounds.printer import show
     from quorate.methods.heardof.prove import prove
     from quorate.methods.heardof.verify import METHOD
@@ -629,6 +678,7 @@ def some_processes(question: Question, number: int, tell: Tell) -> Iterator[Find
             return
         if open_names:
             yield Finding(established=f"no violation in any run with up to {n} processes")
+    yield Finding(complete=True)
 
 
 HOUR = 3600.0
@@ -641,7 +691,7 @@ INDUCT = Method("induct", "proof", "induction with the file's own invariants", i
 INFER = Method("infer", "proof", "finding the invariants", infer, (HOUR,), apart=False)
 PHASES = Method("phases", "proof", "backward search over all numbers of processes", phases, (HOUR,))
 QUORUMS = Method("quorums", "proof", "induction over quorums, for every n", quorums, (HOUR,))
-PROCESSES = Method("instances", "violation", "all runs with few processes", some_processes, (HOUR,))
+PROCESSES = Method("instances", "violation", "all runs with few processes", some_processes, (1.0, 8.0, 30.0, HOUR))
 
 
 def methods_for(model: Model) -> tuple[Method, ...]:

@@ -42,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     }
     try:
         _check_outputs(arguments)
+        if arguments.verb == "parse" and len(groups := _by_family(arguments.files)) > 1:
+            return max(run(argparse.Namespace(**{**vars(arguments), "files": group})) for group in groups)
         if _about_rounds(arguments):
             from quorate.apps.cli import rounds
 
@@ -53,6 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
     except UsageError as problem:
         print(f"quorate {arguments.verb}: {problem}", file=sys.stderr)
         return 2
+
+
+def _by_family(paths: Sequence[str]) -> list[list[str]]:
+    """Round-based algorithms apart from other protocols."""
+    rounds = [path for path in paths if path.endswith(".rounds")]
+    return [group for group in (rounds, [path for path in paths if path not in rounds]) if group]
 
 
 def _about_rounds(arguments: argparse.Namespace) -> bool:
@@ -82,7 +90,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         for name in ("certificate", "trace", "write"):
             if getattr(arguments, name, None):
                 raise UsageError(f"--{name} needs a single FILE")
-    files = [getattr(arguments, name, None) for name in ("output", "write", "report")]
+    files = [getattr(arguments, name, None) for name in ("output", "write", "report", "resume")]
     if arguments.verb in ("induct", "infer", "check", "simulate", "verify"):
         files += [getattr(arguments, "certificate", None), getattr(arguments, "trace", None)]
     for path in filter(None, files):

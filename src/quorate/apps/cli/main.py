@@ -133,6 +133,7 @@ def build_parser() -> argparse.ArgumentParser:
     verify.add_argument("--certificate", metavar="FILE", help="write the certificate of what is proved")
     verify.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     verify.add_argument("--report", metavar="FILE", help="write a page that opens offline in a browser (*.html)")
+    verify.add_argument("--resume", metavar="FILE", help="keep what is settled there, and go on from it")
     verify.add_argument(
         "--n",
         type=_positive,

@@ -19,6 +19,7 @@ from typing import Any
 from quorate.apps.cli import reports
 from quorate.apps.cli.commands import UsageError, limits, writing
 from quorate.apps.cli.reports import FileReport, Report
+from quorate.apps.cli.resuming import State, entry, known, load_state, save_state
 from quorate.files import write_atomically
 from quorate.lang import Loaded, LoadedProcess, LoadedRounds, load_model
 from quorate.lang.diagnostics import Diagnostic, LanguageError
@@ -29,7 +30,7 @@ from quorate.models.rounds import RoundModel
 from quorate.proof.process_runs import ProcessRun
 from quorate.proof.traces import Trace
 from quorate.proof.verdicts import Result
-from quorate.strategy import Answer, Event, Question, methods_for, verify
+from quorate.strategy import Answer, Event, Proof, Question, borrowed, methods_for, verify
 
 SUFFIXES = (".ivy", ".pyv", ".mercury", ".rounds")
 
@@ -60,14 +61,17 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--method: for {item.model.source.path} there are {', '.join(known)}")
     done: list[Verified] = []
     interrupted = False
+    state = load_state(arguments.resume) if arguments.resume else {}
     text = arguments.output_format == "text"
     if text:
         for item in loaded:
             for warning in item.warnings:
                 print(warning.render() + "\n")
+    proved: list[tuple[RelationalModel, Proof]] = []
+    loaded.sort(key=lambda item: not getattr(item.model, "invariants", ()))
     for number, (model, remarks) in enumerate(_with_implementations(loaded), 1):
         display = open_display(arguments, model, number, len(loaded))
-        answer = verify(_question(model, arguments), arguments.method or (), display.see)
+        answer = _ask(model, arguments, state, proved, display)
         display.close(answer)
         verified = Verified(model, answer, _report(model, answer, arguments), remarks)
         verified.report = _with_details(verified, arguments, several=len(paths) > 1)
@@ -145,6 +149,33 @@ def _question(model: Model, arguments: argparse.Namespace) -> Question:
     return Question(model, arguments.time, limits(arguments), arguments.n)
 
 
+def _ask(
+    model: Model,
+    arguments: argparse.Namespace,
+    state: State,
+    proved: list[tuple[RelationalModel, Proof]],
+    display: Display,
+) -> Answer:
+    """The answer about a model, with the help of what is known.
+
+    With --resume, what an earlier run has settled is established again instead of found.  Files that bring invariants come
+    first, and where another file is the same protocol without them, their proof is tried on it before anything else.
+    """
+    assert model.source is not None
+    question = _question(model, arguments)
+    saved = state.get(model.source.sha256)
+    findings = known(question, saved) if saved else []
+    if isinstance(model, RelationalModel) and not findings and not arguments.method:
+        findings = [borrowed(question, lender, proof, lambda text: None) for lender, proof in proved]
+    answer = verify(question, arguments.method or (), display.see, findings)
+    if isinstance(model, RelationalModel):
+        proved += [(model, proof) for proof in answer.proofs]
+    if arguments.resume:
+        state[model.source.sha256] = entry(model, answer)
+        save_state(arguments.resume, state)
+    return answer
+
+
 def _report(model: Model, answer: Answer, arguments: argparse.Namespace) -> FileReport:
     assert model.source is not None
     expected = tuple(reports.expected_verdict(model, "verify", result) for result in answer.results)
@@ -167,14 +198,14 @@ def _report(model: Model, answer: Answer, arguments: argparse.Namespace) -> File
 def _with_details(verified: Verified, arguments: argparse.Namespace, several: bool) -> FileReport:
     """The report with what stands below its rows: traces, invariants, where things were saved, and the story."""
     report, answer, model = verified.report, verified.answer, verified.model
-    surprising = any(r.verdict != e for r, e in zip(report.results, report.expected, strict=True))
+    surprising = any(not reports.fits(r.verdict, e) for r, e in zip(report.results, report.expected, strict=True))
     details = list(verified.remarks)
     saved: dict[str, str] = {}
     if not several or surprising:
         details += [_invariants(answer)] if answer.proofs else []
         details += evidence(model, answer.results)
     if arguments.explain:
-        details.append(_story(answer, model))
+        details.append(_story(answer, model, arguments.method))
     if arguments.trace:
         saved |= save_trace(model, answer.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
@@ -189,8 +220,12 @@ def _with_details(verified: Verified, arguments: argparse.Namespace, several: bo
             saved.setdefault("certificate", path)
             details.append(f"certificate saved to {path}; `quorate recheck` re-establishes it")
     if answer.interrupted:
-        details.append("interrupted; this is what is established so far")
+        details.append(f"interrupted; this is what is established so far{_how_to_go_on(arguments)}")
     return replace(report, details=tuple(details), saved=saved)
+
+
+def _how_to_go_on(arguments: argparse.Namespace) -> str:
+    return f"; the same command goes on from {arguments.resume}" if arguments.resume else ""
 
 
 def _invariants(answer: Answer) -> str:
@@ -245,10 +280,12 @@ def save_trace(model: Model, results: Sequence[Result], path: str) -> dict[str, 
     return {}
 
 
-def _story(answer: Answer, model: Model) -> str:
+def _story(answer: Answer, model: Model, only: Sequence[str] | None) -> str:
     """Which methods were chosen and why, and how each of them fared."""
     lines = ["how this was found"]
     for method in methods_for(model):
+        if only and method.name not in only:
+            continue
         mine = [event for event in answer.events if event.method == method.name]
         aim = "looks for violations" if method.aim == "violation" else "looks for a proof"
         lines.append(f"  {method.name}: {method.words} ({aim})")

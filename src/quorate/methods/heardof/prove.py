@@ -180,7 +180,11 @@ class Samples:
 def prove(model: RoundModel, limits: Limits, progress: Progress = lambda text: None) -> Proof:
     """Prove the properties of an algorithm for every n, with the lemmas of the file or with lemmas that are found."""
     started = time.monotonic()
-    if model.univalent is not None:
+    if not needs_univalence(model):
+        samples = Samples(model)
+        lemmas = [(name, formula) for name, formula in _given(model) if samples.allow(formula)]
+        proof = attempt(replace(model, univalent=None), lemmas, limits, progress)
+    elif model.univalent is not None:
         proof = attempt(model, _given(model), limits, progress)
     else:
         proof = _search(model, limits, progress)
@@ -188,6 +192,11 @@ def prove(model: RoundModel, limits: Limits, progress: Progress = lambda text: N
         proof.certificate = _certificate(proof)
     proof.seconds = time.monotonic() - started
     return proof
+
+
+def needs_univalence(model: RoundModel) -> bool:
+    """Is there a property for which it matters that no other value can be decided any more?"""
+    return any(item.formula is not None or item.name in ("agreement", "irrevocability") for item in model.safety)
 
 
 def _given(model: RoundModel) -> list[tuple[str, Node]]:

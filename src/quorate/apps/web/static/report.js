@@ -39,7 +39,7 @@ function download(name, text) {
 function reportView(data) {
   const body = h("main", { id: "main" });
   const worst = (file) => ["violated", "not-inductive", "unknown", "proved"].find((verdict) => file.results.some((result) => result.verdict === verdict)) || "unknown";
-  const asExpected = (file) => file.results.every((result) => result.verdict === result.expected);
+  const asExpected = (file) => file.results.every((result) => result.verdict === result.expected || (result.expected === "unknown" && result.verdict === "proved"));
   const counts = ["proved", "violated", "not-inductive", "unknown"].map((verdict) => [verdict, data.files.flatMap((file) => file.results).filter((result) => result.verdict === verdict).length]).filter(([, count]) => count);
   const surprises = data.files.filter((file) => !asExpected(file)).length;
   document.body.append(h("a", { class: "skip", href: "#main" }, "to the content"), h("header", { class: "top" }, h("span", { class: "brand" }, logo(), "Quorate"), counts.map(([verdict, count]) => badge(verdict, `${count} ${verdict}`)), h("span", { class: "muted small" }, surprises ? `${plural(surprises, "file")} not as expected` : "everything as expected"), h("span", { class: "grow" }), h("span", { class: "small faint" }, `quorate ${data.version}`), themeButton()), body);
