@@ -8,6 +8,7 @@ asked again, and when all is settled everything stops.  Read `racing` for the pr
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -150,6 +151,14 @@ def verify(
     return race.answer()
 
 
+def crowding() -> float:
+    """How many processes share a core: rounds are longer by that much, so that they do as much on a busy machine."""
+    try:
+        return min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    except OSError:
+        return 1.0
+
+
 class _Race:
     def __init__(self, question: Question, methods: Sequence[Method], watch: Callable[[Event], None]) -> None:
         self.question, self.methods, self.watch = question, methods, watch
@@ -165,7 +174,7 @@ class _Race:
         order = [(method, number) for number in range(most) for method in methods if number < len(method.rounds)]
         order.sort(key=lambda item: item[0].rounds[item[1]])
         self.waiting = {aim: [item for item in order if item[0].aim == aim] for aim in ("violation", "proof")}
-        self.running: list[tuple[racing.Racer, Method, int]] = []
+        self.running: list[tuple[racing.Racer, Method, float]] = []
         self.spent = {"violation": 0.0, "proof": 0.0}
 
     @property
@@ -193,9 +202,9 @@ class _Race:
             self.interrupted = True
         self.stop(list(self.running))
 
-    def overdue(self, item: tuple[racing.Racer, Method, int]) -> bool:
-        racer, method, number = item
-        return racer.seconds > method.rounds[number] + 1.0
+    def overdue(self, item: tuple[racing.Racer, Method, float]) -> bool:
+        racer, _, seconds = item
+        return racer.seconds > seconds + 1.0
 
     def fill(self, ends: float) -> None:
         """Start what is due: hunts and proofs side by side where there are two cores, hunts first where there is one."""
@@ -208,11 +217,11 @@ class _Race:
             method, number = self.waiting[aim].pop(0)
             question = replace(
                 self.question.only(self.open),
-                seconds=min(method.rounds[number], ends - time.monotonic()),
+                seconds=min(crowding() * method.rounds[number], ends - time.monotonic()),
                 limits=replace(self.question.limits, jobs=1),
             )
             racer = racing.start(method.name, method.work, question, number)
-            self.running.append((racer, method, number))
+            self.running.append((racer, method, question.seconds))
             self.say("start", method.name, method.words if number == 0 else f"goes on, round {number + 1}")
 
     def hunted_enough(self) -> bool:
@@ -261,7 +270,7 @@ class _Race:
             joint = [(m, 0) for m in self.methods if m.aim == "proof" and not m.apart and m.name not in done]
             self.waiting["proof"] = list(dict.fromkeys([(m, 0) for _, m, _ in again] + self.waiting["proof"] + joint))
 
-    def stop(self, items: list[tuple[racing.Racer, Method, int]]) -> None:
+    def stop(self, items: list[tuple[racing.Racer, Method, float]]) -> None:
         racing.stop([racer for racer, _, _ in items])
         for racer, method, _ in items:
             self.spent[method.aim] += racer.seconds
@@ -627,8 +636,7 @@ def quorums(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
 
 def _quorums(question: Question, tell: Tell) -> Iterator[Finding]:
     from quorate.lang.rounds.printer import show
-    from quorate.methods.heardof.prove import prove
-    from quorate.methods.heardof.verify import METHOD
+    from quorate.methods.heardof.prove import METHOD, prove
     from quorate.models.evaluation import RoundsError
 
     assert isinstance(question.model, RoundModel)
@@ -655,30 +663,21 @@ def _quorums(question: Question, tell: Tell) -> Iterator[Finding]:
 
 def some_processes(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     """All runs with two, three, .. processes."""
-    from quorate.methods.heardof.verify import search
+    from quorate.methods.heardof.hunt import hunt
     from quorate.models.evaluation import RoundsError
 
     assert isinstance(question.model, RoundModel)
-    model = replace(question.model, invariants=())
-    open_names = question.names
-    ends = time.monotonic() + question.seconds
-    for n in range(2, question.largest + 1):
-        part = replace(model, safety=tuple(item for item in model.safety if item.name in open_names))
-        left = ends - time.monotonic()
-        if not open_names or left <= 0:
-            return
-        try:
-            found, covered = search(part, n, left, tell, first=n)
-        except RoundsError as problem:
-            yield Finding(reason=str(problem))
-            return
-        yield Finding(tuple(found.values()))
-        open_names = [name for name in open_names if name not in found]
-        if not all(name in covered for name in open_names):
-            return
-        if open_names:
-            yield Finding(established=f"no violation in any run with up to {n} processes")
-    yield Finding(complete=True)
+    patience = (0.3,) if number == 0 else (1.0, 4.0, 20.0, question.seconds)
+    longer = [crowding() * seconds for seconds in patience]
+    try:
+        for found in hunt(question.model, question.largest, longer, tell):
+            if found.violated is not None:
+                yield Finding((found.violated,))
+            else:
+                established = f"no violation in any run with up to {found.covered} processes"
+                yield Finding(established=established, complete=found.covered == question.largest)
+    except RoundsError as problem:
+        yield Finding(reason=str(problem), complete=True)
 
 
 HOUR = 3600.0
@@ -691,7 +690,7 @@ INDUCT = Method("induct", "proof", "induction with the file's own invariants", i
 INFER = Method("infer", "proof", "finding the invariants", infer, (HOUR,), apart=False)
 PHASES = Method("phases", "proof", "backward search over all numbers of processes", phases, (HOUR,))
 QUORUMS = Method("quorums", "proof", "induction over quorums, for every n", quorums, (HOUR,))
-PROCESSES = Method("instances", "violation", "all runs with few processes", some_processes, (1.0, 8.0, 30.0, HOUR))
+PROCESSES = Method("instances", "violation", "all runs with few processes", some_processes, (1.0, HOUR))
 
 
 def methods_for(model: Model) -> tuple[Method, ...]:

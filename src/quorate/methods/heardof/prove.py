@@ -26,6 +26,7 @@ from quorate.models.relational import Named, RelationalModel
 from quorate.models.rounds import Node, RoundModel
 from quorate.proof.certificates import Certificate, certify
 
+METHOD = "quorums and induction"
 Progress = Callable[[str], None]
 MOST_STATES = 4000
 """How many states of a small instance candidates are compared with."""
