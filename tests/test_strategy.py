@@ -164,21 +164,37 @@ def test_a_method_that_is_wrong_or_crashes_costs_an_answer_and_no_more(
     assert ("does not accept" in result.reason) == (work is overconfident)
 
 
-def late(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
+def boastful(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     name = question.model.safety[0].name
+    yield Finding((Result(name, "safety", "proved", "faith", "all sizes"),))
     yield Finding((Result(name, "safety", "violated", "guessing", "", "after 1 step"),))
+    [found] = [item for item in strategy.bounded(replace(question, seconds=20.0), 0, tell) if item.results]
+    [result] = found.results
+    assert isinstance(result.evidence, Trace)
+    cut = replace(result.evidence, states=result.evidence.states[:-1], steps=result.evidence.steps[:-1])
+    yield Finding((replace(result, evidence=cut),))
+    yield Finding((replace(result, property="held_is_seen"),))
 
 
-def test_what_is_settled_stays_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two answers about a property the first counts, and those that are left are asked about the rest only."""
-    first = Method("first", "violation", "", late, (10.0,))
-    second = Method("second", "violation", "", late, (20.0,))
-    monkeypatch.setattr(strategy, "methods_for", lambda model: (first, second))
+def test_verdicts_without_evidence_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategy, "methods_for", lambda model: (Method("boastful", "proof", "", boastful, (60.0,)),))
+    answer = verify(Question(model_of(TWO_PROPERTIES), 30.0, LIMITS))
+    assert {result.verdict for result in answer.results} == {"unknown"}
+
+
+def first_only(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
+    yield next(item for item in strategy.bounded(replace(question, seconds=20.0), 0, tell) if item.results)
+
+
+def test_what_is_settled_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = TWO_PROPERTIES + "safety [unseen] !seen(N)\n"
+    methods = [Method(name, "violation", "", first_only, (seconds,)) for name, seconds in (("a", 40.0), ("b", 50.0))]
+    monkeypatch.setattr(strategy, "methods_for", lambda model: methods)
     seen: list[Event] = []
-    answer = verify(Question(model_of(TWO_PROPERTIES), 30.0, LIMITS), watch=seen.append)
-    found = [(event.method, event.text) for event in seen if event.kind == "found"]
-    assert found == [("first", "mutex violated"), ("second", "held_is_seen violated")]
-    assert {result.verdict for result in answer.results} == {"violated"}
+    answer = verify(Question(model_of(text), 60.0, LIMITS), watch=seen.append)
+    found = [event.text for event in seen if event.kind == "found"]
+    assert found == ["unseen violated", "mutex violated"]
+    assert [result.verdict for result in answer.results] == ["violated", "unknown", "violated"]
 
 
 def test_methods_for_every_family() -> None:

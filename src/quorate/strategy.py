@@ -253,7 +253,7 @@ class _Race:
             }
         for result in found.suggestions:
             self.suggested.setdefault(result.property, result)
-        new = tuple(result for result in found.results if result.property in self.open)
+        new = tuple(item for item in found.results if item.property in self.open and self.backed(item, found.proof))
         for result in new:
             reason = result.reason.removeprefix("violated ")
             self.settled[result.property] = replace(result, reason=reason, seconds=time.monotonic() - self.started)
@@ -269,6 +269,12 @@ class _Race:
             done = {method.name for method, _ in self.waiting["proof"]}
             joint = [(m, 0) for m in self.methods if m.aim == "proof" and not m.apart and m.name not in done]
             self.waiting["proof"] = list(dict.fromkeys([(m, 0) for _, m, _ in again] + self.waiting["proof"] + joint))
+
+    def backed(self, result: Result, proof: Proof | None) -> bool:
+        """Is there what a verdict needs: a certificate that speaks of the property, or a run of it that replays?"""
+        if result.verdict == "proved":
+            return proof is not None and result.property in proof.certificate.safety
+        return result.verdict == "violated" and _replays(self.question.model, result)
 
     def stop(self, items: list[tuple[racing.Racer, Method, float]]) -> None:
         racing.stop([racer for racer, _, _ in items])
@@ -299,6 +305,26 @@ class _Race:
         methods = ", ".join(dict.fromkeys(method.name for method in self.methods))
         verdict: Verdict = "unknown"
         return Result(name, "safety", verdict, methods, "", reason or "no method applies", None, item.span, seconds)
+
+
+def _replays(model: Model, result: Result) -> bool:
+    """Does the run behind a violation replay on the plain semantics?"""
+    from quorate.proof import process_runs, round_traces, traces
+
+    run = result.evidence
+    try:
+        if isinstance(model, RelationalModel) and isinstance(run, traces.Trace):
+            traces.replay(model, run)
+            return run.kind == "run" and run.violated == result.property
+        if isinstance(model, ProcessModel) and isinstance(run, process_runs.ProcessRun):
+            process_runs.replay(model, run)
+            return run.violated == result.property
+        if isinstance(model, RoundModel) and result.rounds is not None:
+            round_traces.replay(model, result.rounds)
+            return result.rounds.kind == "run" and result.rounds.violated == result.property
+    except (traces.ReplayError, round_traces.RoundReplayError):
+        pass
+    return False
 
 
 def _theorems(question: Question) -> list[Result]:
