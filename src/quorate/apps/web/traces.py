@@ -222,6 +222,9 @@ def round_trace(model: RoundModel, trace: RoundTrace) -> Document:
         state["hears"] = [[p, everyone[q]] for p, heard in zip(everyone, view.hears, strict=False) for q in heard]
         state |= {name: [[value]] for name, value in view.shared.items()}
         states.append(state)
+        heard_from = [
+            [everyone[q], p] for p, heard in zip(everyone, view.hears, strict=False) for q in heard if everyone[q] != p
+        ]
         if view.label:
             steps.append(
                 {
@@ -232,6 +235,7 @@ def round_trace(model: RoundModel, trace: RoundTrace) -> Document:
                     "places": [["process", everyone[q]] for q in view.actors],
                     "choices": [],
                     "messages": view.summary,
+                    "arrows": heard_from,
                 }
             )
     notes = [f"{name} = {value}" for name, value in trace.parameters.items()]

@@ -68,7 +68,7 @@ function Trace(trace, options) {
   // -- lanes
   function sequence() {
     const lanes = trace.universe.find((sort) => sort.name === shown.lane)?.elements || [];
-    const gap = Math.max(70, ...lanes.map((name) => name.length * 8 + 20)), left = 44, row = 46, top = 40;
+    const gap = Math.max(70, ...lanes.map((name) => name.length * 8 + 20)), left = 44, row = trace.steps.some((step) => step.arrows) ? 72 : 46, top = 40;
     const edge = left + gap * lanes.length + 10;
     const widest = Math.max(24, ...trace.steps.map((step) => Math.max(step.label.length, step.messages ? step.messages.length : 0)));
     const width = edge + Math.min(720, widest * 7.4 + 30), height = top + row * trace.states.length + 10;
@@ -84,7 +84,11 @@ function Trace(trace, options) {
         const a = x(bound[0]), b = x(target), sign = b > a ? 1 : -1;
         marks.push(h("path", { class: "arrow", d: `M${a} ${y} L${b - sign * 13} ${y}` }), h("path", { class: "head", d: `M${b - sign * 6} ${y} l${-sign * 9} -5 l0 10 z` }), h("circle", { class: "other", cx: b, cy: y, r: 5 }));
       }
-      if (bound.length) marks.push(h("circle", { class: "dot", cx: x(bound[0]), cy: y, r: 6.5 }));
+      for (const [from, to] of step?.arrows || []) {
+        const a = x(from), b = x(to), y1 = y - row / 2 + 8, y2 = y + row / 2 - 6, length = Math.hypot(b - a, y2 - y1), ux = (b - a) / length, uy = (y2 - y1) / length;
+        marks.push(h("path", { class: "message", d: `M${a} ${y1} L${b - ux * 7} ${y2 - uy * 7}` }, h("title", {}, `${to} hears ${from}`)), h("path", { class: "tip", d: `M${b} ${y2} l${-ux * 8 - uy * 4} ${-uy * 8 + ux * 4} l${uy * 8} ${-ux * 8} z` }));
+      }
+      if (bound.length) marks.push(h("circle", { class: "dot", cx: x(bound[0]), cy: step?.arrows ? y - row / 2 + 8 : y, r: 6.5 }));
       const changed = differences[i].length ? plural(differences[i].length, "change") : i ? "no change" : "";
       parts.push(h("g", { class: `event${i === shown.state ? " now" : ""}${i === trace.states.length - 1 && trace.violated ? " last" : ""}`, onclick: () => go(i) },
         h("rect", { class: "hit", x: 0, y: y - row / 2, width, height: row, rx: 6 }),
