@@ -75,7 +75,7 @@ def test_families(path: str, expected: dict[str, tuple[str, str]]) -> None:
 
 
 def test_rounds() -> None:
-    question = Question(load_model(PROTOCOLS / "rounds/one_third_rule.rounds").model, 100.0, LIMITS, largest=3)
+    question = Question(load_model(PROTOCOLS / "rounds/simplified_coord_uniform_voting.rounds").model, 100.0, LIMITS, 3)
     assert set(verdicts(question).values()) == {("proved", "quorums and induction")}
 
 

@@ -475,12 +475,13 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
             else:
                 return
         return
-    each = question.seconds / (4 if number == 0 else 6)
-    for sizes in _sizes_to_try(model):
+    listed = _sizes_to_try(model)
+    for place, sizes in enumerate(listed):
         while open_properties:
             left = ends - time.monotonic()
             if left <= 0.05:
                 return
+            each = max(question.seconds / 6, left / (len(listed) - place))
             tell(f"runs of up to {depth} steps, {_shown_sizes(sizes)}")
             found = finite_search(model, open_properties, sizes, depth, question.limits, min(left, each))
             if found is not None and found.trace is not None:
