@@ -11,6 +11,7 @@ import pytest
 from quorate import strategy
 from quorate.engines.smt.session import Limits
 from quorate.lang import load_model, parse_model
+from quorate.models.forms import relational_form
 from quorate.models.relational import RelationalModel
 from quorate.models.source import Source
 from quorate.proof.certificates import Certificate, certify
@@ -92,6 +93,23 @@ def test_one_property_is_violated_and_the_other_proved_by_a_certificate_of_its_o
     [proof] = answer.proofs
     assert proof.certificate.safety == ("held_is_seen",)
     assert all(outcome.accepted for outcome in recheck(model, proof.certificate, 30.0, 2048, 1))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "mercury/broken/consortium_own_opinion.mercury",
+        "rounds/broken/coord_uniform_voting_decides_silence.rounds",
+    ],
+)
+def test_certificates_of_some_properties_belong_to_the_whole_file(path: str) -> None:
+    model = load_model(PROTOCOLS / path).model
+    answer = verify(Question(model, 100.0, LIMITS, 3))
+    assert {result.verdict for result in answer.results} == {"proved", "violated"}
+    for proof in answer.proofs:
+        assert len(proof.certificate.safety) < len(model.safety)
+        outcomes = list(recheck(relational_form(model), proof.certificate, 30.0, 2048, 2))
+        assert len(outcomes) == proof.obligations and all(outcome.accepted for outcome in outcomes)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -42,6 +42,8 @@ class Question:
     limits: Limits = field(default_factory=Limits)
     largest: int = 5
     """Of a round-based algorithm: violations are looked for with up to that many processes."""
+    whole: Model | None = None
+    """The model with all its properties, where the question is about some of them: certificates are checked against it."""
 
     @property
     def names(self) -> list[str]:
@@ -51,7 +53,8 @@ class Question:
         """The same question about some of the safety properties."""
         wanted = set(names)
         safety = tuple(item for item in self.model.safety if item.name in wanted)
-        return replace(self, model=replace(self.model, safety=safety))  # type: ignore[arg-type]
+        part = replace(self.model, safety=safety)  # type: ignore[arg-type]
+        return replace(self, model=part, whole=self.whole or self.model)
 
 
 @dataclass(frozen=True)
@@ -355,7 +358,7 @@ def accepted(question: Question, certificate: Certificate, tell: Tell) -> int | 
 
     limits, count = question.limits, 0
     try:
-        form = relational_form(question.model)
+        form = relational_form(question.whole or question.model)
         for outcome in recheck(form, certificate, limits.timeout, limits.memory_mb, max(CHECKERS, limits.jobs)):
             if not outcome.accepted:
                 return f"the checker does not accept the proof that was found: {outcome.obligation.name}"
