@@ -24,12 +24,22 @@ demo: setup
 	$(BIN)/quorate trace sequence build/broken.itf.json protocols/relational/broken/toy_consensus_epr_no_intersection.ivy --lane node
 
 lint: setup
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench docs
+	$(BIN)/ruff format --check src tests bench docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+# The tests of the pages need a browser: Debian's Chromium is installed where that is possible, and they are skipped elsewhere.
+.PHONY: browser
+browser: setup
+	@if command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1; then :; \
+	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+		echo "installing chromium for the browser tests"; \
+		(apt-get install -y --no-install-recommends chromium || (apt-get update && apt-get install -y --no-install-recommends chromium)) \
+			>/dev/null 2>&1 || echo "chromium could not be installed: the browser tests are skipped"; \
+	else echo "there is no chromium: the browser tests are skipped (apt-get install chromium)"; fi
+
+test: lint browser
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
 test-slow: setup
@@ -37,6 +47,13 @@ test-slow: setup
 
 docs: setup
 	$(BIN)/python docs/generate.py
+
+# Verifies the whole library and writes the verdicts into docs/gallery.md: minutes.
+.PHONY: gallery
+gallery: setup
+	@mkdir -p build
+	-$(BIN)/quorate verify protocols --json > build/library.json
+	$(BIN)/python docs/gallery.py build/library.json
 
 bench: setup
 	$(BIN)/python bench/induct.py

@@ -22,7 +22,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [*sorted((ROOT / "tests" / "commands").glob("*.md")), ROOT / "README.md"]
+DOCUMENTS = [
+    *sorted((ROOT / "tests" / "commands").glob("*.md")),
+    ROOT / "docs" / "tutorial.md",
+    ROOT / "README.md",
+]
 FENCE = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LOOKING = ("ls", "head", "cat")
 """Other commands that an example may use, to look at what was written."""
@@ -57,7 +61,7 @@ def run(command: Command, folder: Path) -> tuple[str, int]:
     assert words[0] in ("quorate", *LOOKING), command.text
     if words[0] == "quorate":
         words[:1] = [sys.executable, "-m", "quorate"]
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "CI": ""}
     done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment, check=False)
     return (done.stdout + done.stderr).rstrip(), done.returncode
 

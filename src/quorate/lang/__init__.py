@@ -125,6 +125,18 @@ def load_any(path: str | Path, language: Language | None = None) -> Loaded | Loa
     return parse_any(_source(path), language)
 
 
+def load_model(path: str | Path, language: Language | None = None) -> Loaded | LoadedProcess | LoadedRounds:
+    """The model of a file, of whatever family.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    return parse_model(_source(path), language)
+
+
+def parse_model(source: Source, language: Language | None = None) -> Loaded | LoadedProcess | LoadedRounds:
+    """The model of a text, of whatever family.  Raises `LanguageError` with all diagnostics if it cannot be read."""
+    if language is None and detect(source) == "rounds":
+        return parse_rounds(source)
+    return parse_any(source, language)
+
+
 def load_rounds(path: str | Path) -> LoadedRounds:
     """The round-based algorithm of a file.  Raises `LanguageError` with all diagnostics if it cannot be read."""
     return parse_rounds(_source(path))

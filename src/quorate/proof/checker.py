@@ -2,7 +2,8 @@
 
 It shares no code with the methods that find proofs.  Suppose a run reaches a state that violates a safety property, for
 the first time.  For invariants J = J1 ∧ .. ∧ Jn, axioms and definitions A, safety properties S = S1 ∧ .. ∧ Sm, and each
-transition with its guard and updates, these must be unsatisfiable, according to z3 and according to cvc5:
+transition with its guard and updates, these must be unsatisfiable, according to z3 and according to cvc5 (S are the
+safety properties that the certificate speaks of: others of the protocol are neither used nor shown):
 
     initiation     A ∧ initial ∧ ¬Ji                       for each i
     consecution    A ∧ J ∧ S ∧ guard ∧ ¬Ji[updates]        for each i and each transition
@@ -88,8 +89,9 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
     """Everything that has to hold for the certificate to be right."""
     if model.source is None or certificate.sha256 != model.source.sha256:
         raise CertificateError("the certificate belongs to another version of the protocol text (sha256 differs)")
-    if sorted(certificate.safety) != sorted(item.name for item in model.safety) or not model.safety:
-        raise CertificateError("the certificate does not speak of exactly the safety properties of the protocol")
+    if not certificate.safety or not set(certificate.safety) <= {item.name for item in model.safety}:
+        raise CertificateError("the certificate does not speak of safety properties of the protocol")
+    model = replace(model, safety=tuple(item for item in model.safety if item.name in certificate.safety))
     invariants = _invariants(model, certificate)
     background = tuple(model.background())
     hints = certificate.hints
@@ -262,8 +264,21 @@ def _after(model: RelationalModel, transition: Transition, formula: Term) -> Ter
 def recheck(
     model: RelationalModel, certificate: Certificate, timeout: float, memory_mb: int, jobs: int, proofs: bool = False
 ) -> Iterator[Outcome]:
-    """Discharge every obligation with every solver; yields the outcomes in order."""
-    listed = sections(model, certificate)
+    """Discharge every obligation of a certificate with every solver; yields the outcomes in order."""
+    yield from _discharge(sections(model, certificate), timeout, memory_mb, jobs, proofs)
+
+
+def check_theorems(model: RelationalModel, timeout: float, memory_mb: int, jobs: int) -> Iterator[Outcome]:
+    """The theorems of a protocol, which follow from its axioms alone, in their order."""
+    listed = [
+        Section(tuple(model.background(item.states)), (Obligation(item.name, neg(item.formula), None),))
+        for item in model.theorems
+    ]
+    yield from _discharge(listed, timeout, memory_mb, jobs, False)
+
+
+def _discharge(listed: Sequence[Section], timeout: float, memory_mb: int, jobs: int, proofs: bool) -> Iterator[Outcome]:
+    """Every obligation, with every solver."""
     prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
     outcomes = [[Outcome(obligation) for obligation in section.obligations] for section in listed]
     waiting = deque(outcome for row in outcomes for outcome in row)

@@ -188,11 +188,73 @@ def show(model: RoundModel, trace: RoundTrace) -> str:
     if trace.window:
         lines.append(f"`sync` holds in the last {trace.window} round{'s' * (trace.window != 1)}")
     if trace.violated:
-        lines.append(f"{trace.violated} is violated: {_why(machine, trace)}")
+        lines.append(f"{trace.violated} is violated: {why(machine, trace)}")
     return "\n".join(lines)
 
 
-def _why(machine: Machine, trace: RoundTrace) -> str:
+@dataclass(frozen=True)
+class View:
+    """What is shown of one configuration, and of the round or step that led to it; the first has no label."""
+
+    values: tuple[tuple[str, ...], ...]
+    shared: Mapping[str, str]
+    label: str = ""
+    line: int | None = None
+    sends: tuple[str, ...] = ()
+    hears: tuple[tuple[int, ...], ...] = ()
+    actors: tuple[int, ...] = ()
+    summary: str = ""
+
+
+def round_views(machine: Machine, naive: Naive, trace: RoundTrace) -> list[View]:
+    """The configurations of a run, in words."""
+    model = machine.model
+    found = []
+    for number, after in enumerate(trace.configurations):
+        values = tuple(tuple(_shown(machine, model, process)) for process in after.processes)
+        shared = {item.name: _value(item.kind, value) for item, value in zip(model.shared, after.shared, strict=True)}
+        if number == 0:
+            found.append(View(values, shared))
+            continue
+        before, happening = trace.configurations[number - 1], trace.happenings[number - 1]
+        if happening.process is not None:
+            step = model.steps[before.done[happening.process]]
+            label = f"p{happening.process + 1} takes step {step.name}"
+            line = step.span.line if step.span else None
+            found.append(View(values, shared, label, line, actors=(happening.process,)))
+            continue
+        this = model.rounds[before.round]
+        sending = [naive.message(replace(before, coordinators=happening.coordinators), q) for q in range(naive.n)]
+        hears = tuple(tuple(q for q in range(naive.n) if row >> q & 1) for row in happening.heard)
+        parts = (
+            [f"coordinator p{c + 1}" for c in dict.fromkeys(happening.coordinators)] if model.uses_coordinators else []
+        )
+        parts += [
+            f"p{p + 1} crashes" if happening.crashing >> p & 1 else f"p{p + 1} hears {_group(heard, naive.n)}"
+            for p, heard in enumerate(hears)
+        ]
+        coordinators = tuple(dict.fromkeys(happening.coordinators)) if model.uses_coordinators else ()
+        found.append(
+            View(
+                values,
+                shared,
+                f"phase {before.phase}, round {this.name}",
+                this.span.line if this.span else None,
+                tuple(_message(machine, model, before, message) for message in sending),
+                hears,
+                coordinators,
+                "; ".join(parts),
+            )
+        )
+    return found
+
+
+def _group(heard: Sequence[int], n: int) -> str:
+    return "all" if len(heard) == n else " ".join(f"p{q + 1}" for q in heard) or "nobody"
+
+
+def why(machine: Machine, trace: RoundTrace) -> str:
+    """In which way the last configuration violates the property."""
     last = trace.configurations[-1]
     decisions = [
         (p, process[machine.decision]) for p, process in enumerate(last.processes) if process[machine.decision]

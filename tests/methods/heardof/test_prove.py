@@ -11,8 +11,8 @@ import pytest
 from quorate.engines.smt.session import Limits
 from quorate.lang import load_rounds, parse_rounds
 from quorate.methods.heardof.check import Options, check
+from quorate.methods.heardof.hunt import hunt, nobody_decides
 from quorate.methods.heardof.prove import prove
-from quorate.methods.heardof.verify import verify
 from quorate.models.evaluation import RoundsError
 from quorate.models.quorums import relational
 from quorate.models.source import Source
@@ -58,8 +58,13 @@ round 1
 
 safety [claim] #{{q : x(q) = x(q)}} {claim}
 """
-    (result,) = verify(parse_rounds(Source("claim.rounds", text)).model, 2, 10.0, LIMITS).results
-    assert result.verdict == verdict
+    model = parse_rounds(Source("claim.rounds", text)).model
+    try:
+        proved = not prove(model, LIMITS).open
+    except RoundsError:
+        proved = False
+    assert proved == (verdict == "proved")
+    assert any(item.violated for item in hunt(model, 2, (10.0,))) == (verdict == "violated")
 
 
 def test_a_proof_that_says_nothing_is_noted() -> None:
@@ -75,18 +80,17 @@ round
 
 property agreement
 """
-    outcome = verify(parse_rounds(Source("mute.rounds", text)).model, 2, 10.0, LIMITS)
-    assert outcome.results[0].verdict == "proved"
-    assert any("nobody decides" in note for note in outcome.notes)
+    model = parse_rounds(Source("mute.rounds", text)).model
+    assert not prove(model, LIMITS).open and nobody_decides(model, 10.0)
+    assert not nobody_decides(load_rounds(LIBRARY / "one_third_rule.rounds").model, 10.0)
 
 
 @pytest.mark.slow
 def test_another_univalence() -> None:
     """A third round that is content with half of the processes: U(v) of the file is too strong, another one proves it."""
     text = (LIBRARY / "last_voting.rounds").read_text(encoding="utf-8").replace("#<ack> > n/2", "#<ack> >= n/2")
-    outcome = verify(parse_rounds(Source("half.rounds", text)).model, 2, 10.0, LIMITS)
-    assert {item.verdict for item in outcome.results} == {"proved"}
-    assert any("another" in note for note in outcome.notes)
+    model = parse_rounds(Source("half.rounds", text)).model
+    assert prove(model, LIMITS).open and not prove(replace(model, univalent=None), LIMITS).open
 
 
 @pytest.mark.slow
@@ -138,20 +142,34 @@ round
 
 property agreement
 """
-    (result,) = verify(parse_rounds(Source("nested.rounds", text)).model, 2, 10.0, LIMITS).results
-    assert result.verdict == "violated"
+    model = parse_rounds(Source("nested.rounds", text)).model
+    try:
+        assert prove(model, LIMITS).open
+    except RoundsError:
+        pass
+    assert any(item.violated for item in hunt(model, 2, (10.0,)))
 
 
 @pytest.mark.parametrize("name", ["coord_uniform_voting_unsafe", "simplified_coord_uniform_voting_two_coordinators"])
-def test_faulty_variants_are_not_proved(name: str) -> None:
+def test_faulty_variants_are_not_proved_but_hunted_down(name: str) -> None:
     model = load_rounds(LIBRARY / "broken" / f"{name}.rounds").model
-    outcome = verify(model, 2, 10.0, Limits(timeout=1.0))
-    agreement = next(item for item in outcome.results if item.property == "agreement")
-    assert agreement.verdict == "violated" and agreement.rounds is not None
+    proof = prove(replace(model, safety=tuple(item for item in model.safety if item.name == "agreement")), LIMITS)
+    assert [item.name for item in proof.open] == ["agreement"] and proof.certificate is None
+    found = {item.violated.property: item.violated for item in hunt(model, 2, (5.0,)) if item.violated}
+    assert found["agreement"].rounds is not None
 
 
-def test_crashes_are_left_to_the_search() -> None:
-    outcome = verify(load_rounds(LIBRARY / "flood_set.rounds").model, 2, 10.0, Limits(timeout=1.0))
-    assert outcome.proof is None
-    assert {item.verdict for item in outcome.results} == {"unknown"}
-    assert "n = 2" in outcome.results[0].reason
+def test_properties_without_univalence_are_proved_by_themselves() -> None:
+    model = load_rounds(LIBRARY / "broken" / "one_third_rule_majority.rounds").model
+    left = tuple(item for item in model.safety if item.name != "agreement")
+    proof = prove(replace(model, safety=left), LIMITS)
+    assert not proof.open and proof.certificate is not None
+    outcomes = list(recheck(relational(model)[0], proof.certificate, 20.0, 4096, 2))
+    assert all(outcome.accepted for outcome in outcomes)
+
+
+def test_a_hunt_says_how_far_it_got() -> None:
+    model = load_rounds(LIBRARY / "flood_set.rounds").model
+    assert [item.covered for item in hunt(model, 3, (30.0,))] == [2, 3]
+    with pytest.raises(RoundsError):
+        prove(model, LIMITS)

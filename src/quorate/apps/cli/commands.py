@@ -35,10 +35,15 @@ def run(arguments: argparse.Namespace) -> int:
         "verify": verify,
         "recheck": recheck,
         "trace": trace,
+        "ui": ui,
+        "new": new,
+        "library": library,
         "explain": explain_code,
     }
     try:
         _check_outputs(arguments)
+        if arguments.verb == "parse" and len(groups := _by_family(arguments.files)) > 1:
+            return max(run(argparse.Namespace(**{**vars(arguments), "files": group})) for group in groups)
         if _about_rounds(arguments):
             from quorate.apps.cli import rounds
 
@@ -52,11 +57,17 @@ def run(arguments: argparse.Namespace) -> int:
         return 2
 
 
+def _by_family(paths: Sequence[str]) -> list[list[str]]:
+    """Round-based algorithms apart from other protocols."""
+    rounds = [path for path in paths if path.endswith(".rounds")]
+    return [group for group in (rounds, [path for path in paths if path not in rounds]) if group]
+
+
 def _about_rounds(arguments: argparse.Namespace) -> bool:
     """Is the command about round-based algorithms?"""
     paths = getattr(arguments, "files", None) or [getattr(arguments, "protocol", None) or ""]
     rounds = [str(path).endswith(".rounds") for path in paths]
-    known = arguments.verb in ("parse", "check", "verify", "trace")
+    known = arguments.verb in ("parse", "check", "trace")
     if any(rounds) and not all(rounds) and known:
         raise UsageError("round-based algorithms and other protocols need commands of their own")
     return known and any(rounds)
@@ -79,7 +90,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         for name in ("certificate", "trace", "write"):
             if getattr(arguments, name, None):
                 raise UsageError(f"--{name} needs a single FILE")
-    files = [getattr(arguments, "output", None), getattr(arguments, "write", None)]
+    files = [getattr(arguments, name, None) for name in ("output", "write", "report", "resume")]
     if arguments.verb in ("induct", "infer", "check", "simulate", "verify"):
         files += [getattr(arguments, "certificate", None), getattr(arguments, "trace", None)]
     for path in filter(None, files):
@@ -347,10 +358,31 @@ def simulate(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Is each Mercury program right for every number of processes?"""
-    from quorate.apps.cli.processes import verify as run_verify
+    """Is each protocol right, whatever its family and size?"""
+    from quorate.apps.cli.verifying import run as run_verify
 
     return run_verify(arguments)
+
+
+def ui(arguments: argparse.Namespace) -> int:
+    """The same in a browser."""
+    from quorate.apps.cli.library import run_ui
+
+    return run_ui(arguments)
+
+
+def new(arguments: argparse.Namespace) -> int:
+    """Write a starter protocol."""
+    from quorate.apps.cli.library import run_new
+
+    return run_new(arguments)
+
+
+def library(arguments: argparse.Namespace) -> int:
+    """The protocols that come with Quorate."""
+    from quorate.apps.cli.library import run_library
+
+    return run_library(arguments)
 
 
 def recheck(arguments: argparse.Namespace) -> int:

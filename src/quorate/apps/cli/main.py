@@ -124,35 +124,41 @@ def build_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     _output(simulate)
 
-    verify = verbs.add_parser(
-        "verify", help="is a Mercury program or round-based algorithm right for every number of processes?"
+    verify = verbs.add_parser("verify", help="is it right?  chooses and races the methods; a line per property")
+    verify.add_argument(
+        "files", metavar="FILE", nargs="+", help="protocols, folders of them, or patterns like 'a/**/*.ivy'"
     )
-    _files(verify)
+    verify.add_argument("--lang", choices=("ivy", "pyv", "mercury"), help="the language (default: from the extension)")
+    verify.add_argument(
+        "--time", type=_seconds, default=120.0, metavar="SECONDS", help="for the answer, per file (default: 120)"
+    )
+    verify.add_argument(
+        "--method",
+        action="append",
+        choices=("bounded", "instances", "simulate", "induct", "infer", "phases", "quorums", "heardof"),
+        help="use this method only; may be given several times (default: all that apply); heardof: single phases of a"
+        " round-based algorithm with exactly N processes",
+    )
+    verify.add_argument(
+        "--set", metavar="NAME=N,…", help="with --method heardof: values of the parameters (default: all)"
+    )
+    verify.add_argument("--explain", action="store_true", help="tell which methods ran, and how each of them fared")
+    verify.add_argument("--certificate", metavar="FILE", help="write the certificate of what is proved")
+    verify.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
+    verify.add_argument("--report", metavar="FILE", help="write a page that opens offline in a browser (*.html)")
+    verify.add_argument("--resume", metavar="FILE", help="keep what is settled there, and go on from it")
     verify.add_argument(
         "--n",
         type=_positive,
         default=5,
         metavar="N",
-        help="of a round-based algorithm: what is not proved is searched for violations with up to N processes (default: 5)",
+        help="of a round-based algorithm: look for violations with up to N processes (default: 5)",
     )
     verify.add_argument(
-        "--method",
-        choices=("heardof",),
-        help="of a round-based algorithm: check single phases with exactly N processes instead",
-    )
-    verify.add_argument(
-        "--set", metavar="NAME=N,…", help="with --method heardof: values of the parameters (default: all)"
-    )
-    verify.add_argument(
-        "--time",
-        type=_seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="per file; of a round-based algorithm, per number of processes that is searched (default: 60)",
-    )
-    verify.add_argument("--certificate", metavar="FILE", help="write a certificate if all properties are proved")
-    verify.add_argument(
-        "--trace", metavar="FILE", help="of a round-based algorithm: save the first counterexample as ITF (*.itf.json)"
+        "--progress",
+        choices=("auto", "live", "lines", "events", "none"),
+        default="auto",
+        help="on standard error; events: a line of JSON each (default: live on a terminal, lines in CI)",
     )
     _output(verify)
     _limits(verify)
@@ -173,6 +179,22 @@ def build_parser() -> argparse.ArgumentParser:
     trace.add_argument("expression", metavar="EXPR", nargs="?", help="with `eval`: a formula or term over a state")
     trace.add_argument("--lane", metavar="SORT", help="with `sequence`: the sort that stands for nodes")
     trace.add_argument("--output", metavar="FILE", help="with `minimise`: where to save the result")
+
+    ui = verbs.add_parser("ui", help="the same in a browser: edit, verify, step by hand")
+    ui.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="the protocols to work on (default: here)")
+    ui.add_argument("--port", type=_natural, default=0, metavar="N", help="(default: any that is free)")
+    ui.add_argument("--no-browser", action="store_true", help="only print the address")
+
+    new = verbs.add_parser("new", help="write a starter protocol")
+    new.add_argument("name", metavar="NAME", help="the file to write, like lock.pyv")
+    new.add_argument(
+        "--family", choices=("ivy", "pyv", "mercury", "rounds"), help="its language (default: by the name, else pyv)"
+    )
+
+    library = verbs.add_parser("library", help="the protocols that come with Quorate")
+    library.add_argument("words", metavar="WORD", nargs="*", help="only those with these words in their names")
+    library.add_argument("--show", action="store_true", help="print the one that matches")
+    library.add_argument("--copy", metavar="FILE", help="copy the one that matches to a file or folder")
 
     explain = verbs.add_parser("explain", help="what a diagnostic code means")
     explain.add_argument("code", metavar="CODE", nargs="?", help="like Q0201 (default: list all of them)")

@@ -1,17 +1,16 @@
-"""What the verbs do with Mercury programs: `parse`, `check --processes` and `verify`."""
+"""What the verbs do with Mercury programs: `parse` and `check --processes`."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from quorate.apps.cli.commands import Progress, UsageError, file_report, finish, load_any_all, write_certificate
+from quorate.apps.cli.commands import Progress, UsageError, finish
 from quorate.apps.cli.reports import FileReport, diagnostic_json, expected_verdict, shown_name
 from quorate.engines.explicit.worlds import InstanceError
-from quorate.lang import Loaded, LoadedProcess, load
+from quorate.lang import Loaded, LoadedProcess
 from quorate.lang.diagnostics import Diagnostic
 from quorate.lang.mercury.printer import print_program, print_specification
 from quorate.models.process import ProcessModel
@@ -77,54 +76,6 @@ def check(arguments: argparse.Namespace, loaded: Sequence[LoadedProcess]) -> int
         details = ["\n".join(lines), *_evidence(item.model, outcome.results)]
         files.append(_report(item.model, "check", outcome.results, details, {}, statistics))
     return finish(arguments, files, loaded, started)
-
-
-def verify(arguments: argparse.Namespace) -> int:
-    """Is each program right for every number of processes?"""
-    from quorate.methods.phases.verify import verify as decide
-
-    started = time.monotonic()
-    loaded = programs(load_any_all(arguments.files, arguments.lang), "verify")
-    files = []
-    for item in loaded:
-        progress = Progress(arguments)
-        outcome = decide(item.model, arguments.time, progress)
-        progress.done()
-        details = _evidence(item.model, outcome.results)
-        saved: dict[str, str] = {}
-        if outcome.certificate is not None:
-            count = len(outcome.certificate.invariants)
-            details.insert(0, f"proved for every number of processes: {count} invariants")
-            if arguments.certificate:
-                write_certificate(arguments.certificate, outcome.certificate)
-                saved["certificate"] = arguments.certificate
-                details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
-        statistics = {
-            "searched": {str(n): states for n, states in outcome.searched.items()},
-            "excluded": outcome.cubes,
-            "cutoffs": dict(outcome.cutoffs),
-        }
-        files.append(_report(item.model, "verify", outcome.results, details, saved, statistics))
-        files += _implementations(item.model, arguments)
-    return finish(arguments, files, loaded, started)
-
-
-def _implementations(model: ProcessModel, arguments: argparse.Namespace) -> list[FileReport]:
-    """What is known of the protocols that the program names as implementations of its agreements: their own safety."""
-    from quorate.engines.smt.session import Limits
-    from quorate.methods.induction.induct import Search, induct
-
-    assert model.source is not None
-    reports = []
-    for name, agreements in model.implementations.items():
-        path = Path(model.source.path).parent / name
-        protocol = load(path).model
-        progress = Progress(arguments)
-        outcome = induct(protocol, Limits(timeout=arguments.time), Search(8), progress)
-        progress.done()
-        details = [f"this protocol is to implement {', '.join(agreements)} of {model.name}"]
-        reports.append(file_report(protocol, "verify", outcome.results, details, {}))
-    return reports
 
 
 def _report(

@@ -11,7 +11,8 @@ from typing import Any
 from quorate.apps.cli.commands import UsageError
 from quorate.apps.cli.reports import tool
 from quorate.files import write_atomically
-from quorate.lang import Loaded, load_any
+from quorate.lang import load_model
+from quorate.models.forms import NoForm, relational_form
 from quorate.models.relational import RelationalModel
 from quorate.proof.certificates import CertificateError
 from quorate.proof.certificates import load as load_certificate
@@ -48,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         reason = (
             f"z3 and cvc5 discharge all {accepted} obligations; {', '.join(certificate.safety)} holds for all sizes"
         )
+        others = [item.name for item in model.safety if item.name not in certificate.safety]
+        reason += f" (it does not speak of {', '.join(others)})" if others else ""
     elif any(outcome.refuted for outcome in outcomes):
         verdict, code, reason = "rejected", 1, f"{len(outcomes) - accepted} of {len(outcomes)} obligations do not hold"
     else:
@@ -63,24 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _model(path: str) -> RelationalModel:
-    """What the certificate speaks of: of other models than relational ones, their form for every number of processes."""
-    from quorate.models.evaluation import RoundsError
-    from quorate.models.process_counting import CountingError
-
+    """What the certificate speaks of."""
     try:
-        if path.endswith(".rounds"):
-            from quorate.lang import load_rounds
-            from quorate.models import quorums
-
-            return quorums.relational(load_rounds(path).model)[0]
-        loaded = load_any(path)
-        if isinstance(loaded, Loaded):
-            return loaded.model
-        from quorate.models import process_relational
-
-        return process_relational.relational(loaded.model)
-    except (RoundsError, CountingError) as problem:
-        raise CertificateError(f"there is no form for every number of processes: {problem}") from None
+        return relational_form(load_model(path).model)
+    except NoForm as problem:
+        raise CertificateError(str(problem)) from None
 
 
 def _line(outcome: Outcome) -> str:

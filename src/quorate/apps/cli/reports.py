@@ -56,10 +56,15 @@ class Report:
     def exit_code(self) -> int:
         """0 if every verdict is as expected, 1 if one differs, 3 if the only differences are open questions."""
         pairs = [pair for file in self.files for pair in zip(file.results, file.expected, strict=True)]
-        surprising = {result.verdict for result, expected in pairs if result.verdict != expected}
+        surprising = {result.verdict for result, expected in pairs if not fits(result.verdict, expected)}
         if not surprising:
             return 0 if pairs else 3
         return 3 if surprising == {"unknown"} else 1
+
+
+def fits(verdict: str, expected: str) -> bool:
+    """Is a verdict what was expected?  A proof of what was thought to stay open is no disappointment."""
+    return verdict == expected or (expected == "unknown" and verdict == "proved")
 
 
 def expected_verdict(model: RelationalModel | ProcessModel | RoundModel, verb: str, result: Result) -> Verdict:
@@ -117,35 +122,43 @@ def text(report: Report) -> str:
     """For people: a line per property, then the evidence, then one line that sums it up."""
     blocks = [warning.render() for warning in report.warnings]
     for file in report.files:
-        blocks.append("\n".join([file.path, *_rows(file)]))
+        blocks.append("\n".join(file_rows(file)))
         blocks += file.details
-    return "\n\n".join([*blocks, _total(report)])
+    return "\n\n".join([*blocks, total(report)])
 
 
-def _rows(file: FileReport) -> list[str]:
+def file_rows(file: FileReport, how: bool = False) -> list[str]:
+    """The name of the file, and a line per property; on request with how it was settled, and in what time."""
     if not file.results:
-        return ["  the file states no property"]
+        return [file.path, "  the file states no property"]
     names = [shown_name(result.property, result.span) for result in file.results]
     width = max(map(len, names))
     room = max((len(result.verdict) for result in file.results if result.reason), default=0)
-    rows = []
+    rows = [file.path]
     for name, result, expected in zip(names, file.results, file.expected, strict=True):
         reason = result.reason.removeprefix(f"{result.verdict} ")
+        if how and result.verdict != "unknown":
+            reason = "; ".join(filter(None, (result.method, result.scope, reason)))
         row = f"  {MARKS[result.verdict]} {name:<{width}}  {result.verdict:<{room}}  {f'({reason})' if reason else ''}"
         remark = (
             "" if expected == "proved" else " as expected" if result.verdict == expected else f" expected {expected}"
         )
-        rows.append(row.rstrip() + (f"  —{remark}" if remark else ""))
+        seconds = f"  ({result.seconds:.1f} s)" if how else ""
+        rows.append(row.rstrip() + (f"  —{remark}" if remark else "") + seconds)
     return rows
 
 
-def _total(report: Report) -> str:
+def total(report: Report) -> str:
     counts = Counter(result.verdict for file in report.files for result in file.results)
-    total = sum(counts.values())
+    number = sum(counts.values())
     listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in MARKS if counts[verdict])
     files = f" in {len(report.files)} files" if len(report.files) > 1 else ""
-    properties = f"{total} propert{'y' if total == 1 else 'ies'}{files}"
-    return f"{properties}{': ' if listed else ''}{listed} ({report.seconds:.1f} s)"
+    properties = f"{number} propert{'y' if number == 1 else 'ies'}{files}"
+    pairs = [pair for file in report.files for pair in zip(file.results, file.expected, strict=True)]
+    surprises = sum(not fits(result.verdict, expected) for result, expected in pairs)
+    several = report.command == "verify" and len(report.files) > 1
+    remark = f"; {surprises} not as expected" if surprises and several else ""
+    return f"{properties}{': ' if listed else ''}{listed}{remark} ({report.seconds:.1f} s)"
 
 
 def tool() -> dict[str, Any]:
@@ -153,6 +166,34 @@ def tool() -> dict[str, Any]:
     from importlib.metadata import version
 
     return {"name": "quorate", "version": __version__, "solvers": {"z3": version("z3-solver"), "cvc5": version("cvc5")}}
+
+
+JSON_FIELDS = {
+    "tool": "`name`, `version`, and the versions of the `solvers`",
+    "file": "the protocol; `sha256` is the digest of its text, `statistics` what was counted on the way",
+    "files": "instead, where there are several: a list of the same",
+    "command": "the verb",
+    "config": "every option with its value, so that the run can be repeated",
+    "seed": "the random seed",
+    "verdict": "the gravest of all: `proved`, `unknown`, `not-inductive` or `violated`",
+    "results[].file": "where the property stands",
+    "results[].property": "its name",
+    "results[].line": "its line",
+    "results[].kind": "`safety`, `invariant`, `theorem`, `trace`, `deadlock` or `count`",
+    "results[].verdict": "`proved`, `violated`, `not-inductive` or `unknown`",
+    "results[].expected": "what the file expects",
+    "results[].method": "what found the answer",
+    "results[].scope": "the sizes for which it holds",
+    "results[].seconds": "by the clock, until this was settled",
+    "results[].cpu_seconds": "of all processes, for the whole command",
+    "results[].states": "how many were looked at, where states are",
+    "results[].peak_mb": "of the largest process",
+    "results[].certificate": "the file it was written to, if one was asked for",
+    "results[].trace": "the file it was written to, if one was asked for",
+    "results[].reason": "why, or what backs it",
+    "diagnostics": "warnings about the texts: `code`, `severity`, `message`, `file`, `line`, `column`, `notes`, `fix`",
+}
+"""The document that `--json` prints; docs/json.md is made from this."""
 
 
 def to_json(report: Report) -> str:
@@ -217,7 +258,7 @@ def junit(report: Report) -> str:
             case = ElementTree.SubElement(
                 suite, "testcase", name=result.property, classname=report.command, time=f"{result.seconds:.3f}"
             )
-            if result.verdict != expected:
+            if not fits(result.verdict, expected):
                 tag = "error" if result.verdict == "unknown" else "failure"
                 message = f"{result.verdict}, expected {expected}: {result.reason}"
                 ElementTree.SubElement(case, tag, message=message).text = "\n\n".join(file.details)
@@ -234,7 +275,7 @@ def sarif(report: Report) -> str:
     found = []
     for file in report.files:
         for result, expected in zip(file.results, file.expected, strict=True):
-            if result.verdict != expected:
+            if not fits(result.verdict, expected):
                 message = f"{result.property} is {result.verdict}, expected {expected}: {result.reason}"
                 level = "warning" if result.verdict == "unknown" else "error"
                 found.append(_sarif_result(result.verdict, level, message, file.path, _position(result.span)))
@@ -266,7 +307,7 @@ def github(report: Report) -> str:
     lines = [github_annotation(warning) for warning in report.warnings]
     for file in report.files:
         for result, expected in zip(file.results, file.expected, strict=True):
-            if result.verdict != expected:
+            if not fits(result.verdict, expected):
                 line, column = _position(result.span)
                 level = "warning" if result.verdict == "unknown" else "error"
                 message = f"{result.property} is {result.verdict}, expected {expected}: {result.reason}"

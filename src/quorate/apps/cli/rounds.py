@@ -20,7 +20,7 @@ from quorate.proof.verdicts import Result
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out a command about round-based algorithms."""
-    verbs = {"parse": parse, "check": check, "verify": verify, "trace": trace}
+    verbs = {"parse": parse, "check": check, "trace": trace, "verify": single_phases}
     try:
         return verbs[arguments.verb](arguments)
     except RoundsError as problem:
@@ -185,47 +185,10 @@ def check(arguments: argparse.Namespace) -> int:
     return finish(arguments, files, loaded, started)
 
 
-# -- verify --------------------------------------------------------------------------------------------------------------
+# -- verify --method heardof ------------------------------------------------------------------------------------------------
 
 
-def verify(arguments: argparse.Namespace) -> int:
-    """Proofs for every n, or runs that violate a property."""
-    from quorate.apps.cli.commands import limits, write_certificate
-    from quorate.lang.rounds.printer import show
-    from quorate.methods.heardof.verify import verify as decide
-
-    if arguments.method == "heardof":
-        return _single(arguments)
-    started = time.monotonic()
-    loaded = _load_all(arguments.files)
-    files = []
-    for item in loaded:
-        progress = Progress(arguments)
-        try:
-            outcome = decide(item.model, arguments.n, arguments.time, limits(arguments), progress)
-        finally:
-            progress.done()
-        proof = outcome.proof
-        lines = [f"  {note}" for note in outcome.notes]
-        if proof is not None:
-            names = {named.name for named in proof.proved}
-            lemmas = [f"{name}: {show(formula)}" for name, formula in proof.invariants if name in names]
-            if proof.univalent is not None and "univalence" in names:
-                lemmas.append(f"univalent {proof.univalent[0]}: {show(proof.univalent[1])}")
-            lines += ["  with the lemmas", *(f"    {lemma}" for lemma in lemmas)] if lemmas else []
-        details = ["\n".join(lines)] if lines else []
-        details += evidence(item.model, outcome.results)
-        saved = save_first(item.model, outcome.results, arguments.trace)
-        details += [f"trace saved to {path}" for path in saved.values()]
-        if arguments.certificate and proof is not None and proof.certificate is not None:
-            write_certificate(arguments.certificate, proof.certificate)
-            saved["certificate"] = arguments.certificate
-            details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
-        files.append(file_report(item.model, "verify", outcome.results, details, saved))
-    return finish(arguments, files, loaded, started)
-
-
-def _single(arguments: argparse.Namespace) -> int:
+def single_phases(arguments: argparse.Namespace) -> int:
     """Single phases with n processes."""
     from quorate.apps.cli.commands import limits
     from quorate.lang.rounds.printer import show

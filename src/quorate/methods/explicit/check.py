@@ -39,7 +39,10 @@ Engine = Literal["auto", "native", "reference", "gpu"]
 
 @dataclass(frozen=True)
 class Options:
-    """How to search.  `folder` is where the search is saved, and taken up again if it was saved there before."""
+    """How to search.  `folder` is where the search is saved, and taken up again if it was saved there before.
+
+    A search that the time limit ends is saved to a folder of its own, unless it is `fleeting`.
+    """
 
     engine: Engine = "auto"
     symmetry: bool = True
@@ -51,6 +54,7 @@ class Options:
     folder: str | None = None
     save_every: float = 30.0
     where: str | None = None
+    fleeting: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ def check(instance: Instance, options: Options, progress: Progress = lambda text
         run.engine, run.search = "native", _search(instance, options, 0)
         run.search.begin()
         _work(run, checkpoint, progress)
-    if run.search.status == RUNNING and checkpoint is None and run.native:
+    if run.search.status == RUNNING and checkpoint is None and run.native and not options.fleeting:
         checkpoint = Checkpoint(_free_folder(instance), identity(instance, options))
     if run.native and checkpoint is not None and run.search.status in (RUNNING, OUT_OF_MEMORY):
         progress(f"saving to {checkpoint.folder}")

@@ -29,6 +29,7 @@ from quorate.models.rounds import Node, RoundModel
 from quorate.proof.certificates import Certificate, certify
 from quorate.proof.checker import WITNESS
 
+METHOD = "quorums and induction"
 Progress = Callable[[str], None]
 MOST_STATES = 4000
 """How many states of a small instance candidates are compared with."""
@@ -183,14 +184,23 @@ class Samples:
 def prove(model: RoundModel, limits: Limits, progress: Progress = lambda text: None) -> Proof:
     """Prove the properties of an algorithm for every n, with the lemmas of the file or with lemmas that are found."""
     started = time.monotonic()
-    if model.univalent is not None:
+    if not needs_univalence(model):
+        samples = Samples(model)
+        lemmas = [(name, formula) for name, formula in _given(model) if samples.allow(formula)]
+        proof = attempt(replace(model, univalent=None), lemmas, limits, progress)
+    elif model.univalent is not None:
         proof = attempt(model, _given(model), limits, progress)
     else:
         proof = _search(model, limits, progress)
-    if not proof.open:
+    if any(item in proof.proved for item in proof.relational.safety):
         proof.certificate = _certificate(proof, limits)
     proof.seconds = time.monotonic() - started
     return proof
+
+
+def needs_univalence(model: RoundModel) -> bool:
+    """Is there a property for which it matters that no other value can be decided any more?"""
+    return any(item.formula is not None or item.name in ("agreement", "irrevocability") for item in model.safety)
 
 
 def _given(model: RoundModel) -> list[tuple[str, Node]]:
@@ -403,4 +413,4 @@ def _certificate(proof: Proof, limits: Limits) -> Certificate:
     }
     inductive = [item for item in proof.proved if item in _inductive(model)]
     hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety if item in inductive}
-    return certify(model, model.safety, inductive, hints)
+    return certify(model, [item for item in model.safety if item in proof.proved], inductive, hints)

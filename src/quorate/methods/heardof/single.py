@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from quorate.engines.rounds.search import Search, State
 from quorate.engines.smt.ground import TRUE
 from quorate.engines.smt.session import Limits
+from quorate.methods.heardof.hunt import search_runs
 from quorate.methods.heardof.phase import Answer, Lemma, Phases, Runs
 from quorate.methods.heardof.prove import MOST_TRIES, Samples, between_phases, univalences
-from quorate.methods.heardof.verify import search_runs
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, World, settings
 from quorate.models.rounds import Node, Property, RoundModel

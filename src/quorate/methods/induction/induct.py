@@ -57,18 +57,30 @@ def all_obligations(model: RelationalModel, properties: Iterable[Named]) -> list
 def induct(
     model: RelationalModel, limits: Limits, search: Search = Search(), progress: Progress = lambda text: None
 ) -> Induction:
-    """Decide whether the properties of a model are inductive."""
+    """Decide whether the properties of a model are inductive, and say why those that are not fail."""
     started = time.monotonic()
+    outcome, rounds = _supporting(model, limits, progress)
+    outcome.results = [
+        _result(model, item, outcome, rounds, limits, search, progress, started) for item in model.properties
+    ] + _theorems(model, limits)
+    return outcome
+
+
+def prove(model: RelationalModel, limits: Limits, progress: Progress = lambda text: None) -> Induction:
+    """Only which properties support each other: no results, so no time is spent on counterexamples."""
+    return _supporting(model, limits, progress)[0]
+
+
+def _supporting(
+    model: RelationalModel, limits: Limits, progress: Progress
+) -> tuple[Induction, list[dict[Obligation, Answer]]]:
+    """The properties that support each other, and the answers of every round in which others were withdrawn."""
     outcome = Induction(model)
-    properties = list(model.properties)
-    alive, rounds = support(model, properties, [], limits, progress)
+    alive, rounds = support(model, list(model.properties), [], limits, progress)
     outcome.proved = tuple(alive)
     for answers in rounds:
         outcome.answers.update(answers)
-    outcome.results = [
-        _result(model, item, outcome, rounds, limits, search, progress, started) for item in properties
-    ] + _theorems(model, limits)
-    return outcome
+    return outcome, rounds
 
 
 def support(
@@ -225,8 +237,14 @@ def _theorems(model: RelationalModel, limits: Limits) -> list[Result]:
 
 def certificate(outcome: Induction) -> Certificate | None:
     """The certificate of a proof, if all safety properties are proved."""
+    return certificate_of_some(outcome) if all(item in outcome.proved for item in outcome.model.safety) else None
+
+
+def certificate_of_some(outcome: Induction) -> Certificate | None:
+    """The certificate for those safety properties that are proved, if any."""
     model = outcome.model
-    if not model.safety or any(item not in outcome.proved for item in model.safety):
+    safety = tuple(item for item in model.safety if item in outcome.proved)
+    if not safety:
         return None
     hints = {
         obligation.name: tuple(
@@ -235,5 +253,5 @@ def certificate(outcome: Induction) -> Certificate | None:
         for obligation, answer in outcome.answers.items()
         if obligation.claim in outcome.proved
     }
-    hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety}
-    return certify(model, model.safety, outcome.proved, hints)
+    hints |= {f"invariants imply {item.name}": (item.name,) for item in safety}
+    return certify(model, safety, outcome.proved, hints)

@@ -37,7 +37,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answers, the certificate if all properties are proved, and what was counted."""
+    """The answers, the certificate of what is proved, and what was counted."""
 
     results: tuple[Result, ...]
     certificate: Certificate | None
@@ -197,8 +197,8 @@ class _Verification:
         return min((cube.size for cube in self.bad[name]), default=1)
 
     def certificate(self) -> Certificate | None:
-        """The proofs of all properties in one."""
-        if len(self.proofs) != len(self.model.safety) or not self.model.safety or self.model.source is None:
+        """The proofs of all properties that are proved, in one."""
+        if not self.proofs or self.model.source is None:
             return None
         formulas = Formulas(self.states)
         model = formulas.theory.model()
@@ -217,7 +217,8 @@ class _Verification:
             for cube, reasons in cubes.items():
                 used = dict.fromkeys([names[cube], *(names[other] for other in reasons)])
                 hints[f"{transition.name} preserves {names[cube]}"] = (*always, *used)
-        return certify(model, model.safety, [*structural, *excluded], hints)
+        safety = [item for item in model.safety if item.name in self.proofs]
+        return certify(model, safety, [*structural, *excluded], hints)
 
 
 def verify(model: ProcessModel, seconds: float = 60.0, progress: Progress = lambda text: None) -> Outcome:

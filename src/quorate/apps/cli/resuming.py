@@ -1,0 +1,93 @@
+"""`verify --resume FILE`: what is settled is kept in a file, and not asked again while the text stays the same.
+
+Nothing in the file is believed: certificates go through the checker again, and runs are replayed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from quorate.apps.cli.commands import UsageError, writing
+from quorate.files import write_atomically
+from quorate.models.forms import Model
+from quorate.models.relational import RelationalModel
+from quorate.proof.certificates import CertificateError, from_json
+from quorate.proof.itf import TraceFormatError, from_itf, to_itf
+from quorate.proof.traces import ReplayError, Trace, replay
+from quorate.proof.verdicts import Result
+from quorate.strategy import Answer, Finding, Lemma, Proof, Question, accepted
+
+FORMAT, VERSION = "quorate-verify-state", 1
+
+State = dict[str, dict[str, Any]]
+"""What is settled, by the digest of a protocol's text."""
+
+
+def load_state(path: str) -> State:
+    """What an earlier run has saved; nothing if there was none."""
+    if not Path(path).exists():
+        return {}
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        if document["format"] != FORMAT or document["version"] != VERSION:
+            raise ValueError
+        found: State = document["protocols"]
+        return found
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(f"--resume: {path} was not written by `quorate verify --resume`; name another file") from None
+
+
+def save_state(path: str, state: State) -> None:
+    document = {"format": FORMAT, "version": VERSION, "protocols": state}
+    writing(path, lambda: write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n"))
+
+
+def entry(model: Model, answer: Answer) -> dict[str, Any]:
+    """What is settled about a model, in a form that can be established again."""
+    runs = [
+        {"method": result.method, "scope": result.scope, "reason": result.reason, "itf": to_itf(model, result.evidence)}
+        for result in answer.results
+        if isinstance(model, RelationalModel) and isinstance(result.evidence, Trace) and result.verdict == "violated"
+    ]
+    proofs = [
+        {
+            "method": next(r.method for r in answer.results if r.property in proof.certificate.safety),
+            "scope": next(r.scope for r in answer.results if r.property in proof.certificate.safety),
+            "certificate": proof.certificate.to_json(),
+            "found": proof.found,
+            "lemmas": [[lemma.name, lemma.formula, list(lemma.needed_by)] for lemma in proof.lemmas],
+        }
+        for proof in answer.proofs
+    ]
+    return {"runs": runs, "proofs": proofs}
+
+
+def known(question: Question, saved: dict[str, Any]) -> list[Finding]:
+    """What of an entry still stands: runs that replay, certificates that the checker accepts."""
+    model, found = question.model, []
+    try:
+        for item in saved["runs"]:
+            if isinstance(model, RelationalModel):
+                trace = from_itf(model, item["itf"])
+                replay(model, trace)
+                named = next((named for named in model.safety if named.name == trace.violated), None)
+                if trace.kind == "run" and named is not None:
+                    how = (item["method"], item["scope"], item["reason"])
+                    found.append(Finding((Result(named.name, "safety", "violated", *how, trace, named.span),)))
+        for item in saved["proofs"]:
+            certificate = from_json(item["certificate"])
+            count = accepted(question, certificate, lambda text: None)
+            if isinstance(count, int):
+                lemmas = tuple(Lemma(name, formula, tuple(needed)) for name, formula, needed in item["lemmas"])
+                reason = f"certificate re-checked: {count} obligation{'s' * (count != 1)}, two solvers"
+                results = [
+                    Result(named.name, "safety", "proved", item["method"], item["scope"], reason, None, named.span)
+                    for named in model.safety
+                    if named.name in certificate.safety
+                ]
+                found.append(Finding(tuple(results), Proof(certificate, count, lemmas, item["found"])))
+    except (KeyError, TypeError, ValueError, TraceFormatError, ReplayError, CertificateError):
+        pass
+    return found

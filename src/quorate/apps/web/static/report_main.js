@@ -1,0 +1,1 @@
+reportView(JSON.parse(document.getElementById("data").textContent));
