@@ -1,0 +1,92 @@
+"""The search for a cutoff: sorts, sizes and candidates in order, until one is proved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from quorate.engines.smt.session import Limits
+from quorate.logic.terms import Sort
+from quorate.methods.cutoff.analysis import violations
+from quorate.methods.cutoff.candidates import Scene
+from quorate.methods.cutoff.facts import Facts
+from quorate.methods.cutoff.prove import Failure, Proof, Prover
+from quorate.models.relational import RelationalModel
+from quorate.proof.cutoffs import Cutoff, Pair
+
+MOST_ELEMENTS = 4
+"""Larger small instances are not tried."""
+MORE = 1
+"""How many elements a small instance may have beyond those that the violation names."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass
+class Search:
+    """What was found for one sort: a cutoff, or why there is none."""
+
+    sort: Sort
+    pair: Pair | None = None
+    cutoff: Cutoff | None = None
+    proofs: list[Proof] = field(default_factory=list)
+    failures: list[tuple[str, int, Failure]] = field(default_factory=list)
+    """The property, the size of the small instance, and what happened."""
+    queries: int = 0
+
+
+def find_cutoff(
+    model: RelationalModel,
+    sort: Sort,
+    limits: Limits,
+    facts: Facts,
+    ends: float = float("inf"),
+    progress: Progress = lambda text: None,
+) -> Search:
+    """Look for a cutoff of one sort: sizes from the properties upward, one candidate after the other."""
+    search = Search(sort)
+    scenes = [Scene(model, sort, violation) for violation in violations(model)]
+    least = max([1, *(len(scene.anchors) for scene in scenes)])
+    for size in range(least, min(MOST_ELEMENTS, least + MORE) + 1):
+        pair = Pair(model, sort, size)
+        proofs = []
+        for scene in scenes:
+            found = _prove(search, pair, scene, limits, facts, ends, progress)
+            if found is None:
+                break
+            proofs.append(found)
+        else:
+            search.pair, search.proofs = pair, proofs
+            search.cutoff = Cutoff(sort.name, size, tuple(proof.case for proof in proofs))
+            return search
+    return search
+
+
+def _prove(
+    search: Search, pair: Pair, scene: Scene, limits: Limits, facts: Facts, ends: float, progress: Progress
+) -> Proof | None:
+    prover = Prover(pair, scene, limits, facts)
+    satisfied = False
+    try:
+        for words, rigid in scene.rigid(pair):
+            some = next(iter(scene.candidates(pair, words, rigid)))
+            if not prover.instance(some.case):
+                continue
+            satisfied = True
+            for candidate in scene.candidates(pair, words, rigid):
+                if time.monotonic() > ends:
+                    return None
+                progress(f"{search.sort}={pair.size}: {candidate.words}")
+                outcome = prover.prove(candidate)
+                if isinstance(outcome, Proof):
+                    return outcome
+                search.failures.append((scene.violation.property, pair.size, outcome))
+        if not satisfied:
+            failure = Failure(
+                "", "instance", "no interpretation of the rigid symbols that was tried satisfies the axioms"
+            )
+            search.failures.append((scene.violation.property, pair.size, failure))
+        return None
+    finally:
+        search.queries += prover.queries
