@@ -15,6 +15,7 @@ from quorate.logic.terms import (
     FALSE,
     TRUE,
     Apply,
+    Equal,
     Sort,
     Symbol,
     Term,
@@ -29,7 +30,7 @@ from quorate.logic.terms import (
     neg,
 )
 from quorate.logic.transform import Lambda, replace_symbols, substitute, subterms, symbols_of
-from quorate.methods.cutoff.analysis import Clause, Invocation, Violation, analyse
+from quorate.methods.cutoff.analysis import Clause, Invocation, Violation, analyse, ways
 from quorate.methods.cutoff.collective import Agreement, Collective, agree
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.cutoffs import Case, Move, Pair
@@ -46,6 +47,7 @@ class Candidate:
 
     words: str
     case: Case
+    staggered: bool = False
 
 
 class Scene:
@@ -60,21 +62,33 @@ class Scene:
     def candidates(self, pair: Pair, rigid_words: str, rigid: Definitions) -> Iterator[Candidate]:
         """Everything to be tried with a small instance of this size and these rigid symbols."""
         images = list(self.images(pair))
-        first = images[:1]
-        plans: list[tuple[list[tuple[str, Lambda]], bool, bool]] = [(first, False, False)]
-        if self.anchors:
-            plans += [(first, True, True), (first, True, False)]
-        plans += [(first, False, True), (images[1:], False, False), (images[1:], False, True)]
+        words, image = images[0]
         if self.agreement is not None:
-            told = f"staggered steps, {images[0][0]}{rigid_words}"
-            yield Candidate(told, self.case(images[0][1], rigid, *self.staggered(pair, self.agreement)))
-        for chosen, named, both in plans:
-            for words, image in chosen:
-                scope = "only named elements followed" if named else f"all elements followed, {words}"
-                told = f"{scope}; {'equalities' if both else 'implications'}{rigid_words}"
-                yield Candidate(
-                    told, self.case(image, rigid, self.relation(pair, named, both), self.moves(pair, named))
-                )
+            told = f"staggered steps, {words}{rigid_words}"
+            yield Candidate(told, self.case(image, rigid, *self.staggered(pair, self.agreement)), True)
+
+        def plain(words: str, image: Lambda, both: bool, again: bool = False) -> Candidate:
+            told = f"all elements followed, {words}; {'equalities' if both else 'implications'}"
+            told += ", what others still need is done again" if again else ""
+            moves = self.moves(pair, False, again)
+            return Candidate(told + rigid_words, self.case(image, rigid, self.relation(pair, False, both), moves))
+
+        split = len(pair.elements)
+        yield plain(words, image, False)
+        for other in images[split:]:
+            yield plain(*other, False)
+        if self.moves(pair, False, True) != self.moves(pair, False, False):
+            yield plain(words, image, False, True)
+        if self.anchors:
+            for both in (True, False):
+                told = f"only named elements followed; {'equalities' if both else 'implications'}{rigid_words}"
+                relation, moves = self.relation(pair, True, both), self.moves(pair, True, False)
+                yield Candidate(told, self.case(image, rigid, relation, moves))
+        yield plain(words, image, True)
+        for other in images[1:split]:
+            yield plain(*other, False)
+        for other in images[1:]:
+            yield plain(*other, True)
 
     def case(
         self,
@@ -181,14 +195,48 @@ class Scene:
             shown = ", ".join("*" if isinstance(a, Var) else str(a) for a in arguments)
             yield Named(f"{sign}{clause.symbol.name}" + f"({shown})" * bool(arguments), forall(variables, formula))
 
-    def moves(self, pair: Pair, named: bool) -> Moves:
+    def moves(self, pair: Pair, named: bool, again: bool) -> Moves:
         """C does what L does, on the images of the parameters, where the analysis says that it matters."""
         found = []
         for transition in self.model.transitions:
             mine = [i for i in self.relevant.invocations if i.transition == transition.name]
             if mine:
-                found.append((transition.name, (self.mirrored(pair, transition, mine, named),)))
+                moves = [self.mirrored(pair, transition, mine, named)]
+                found.append((transition.name, (*moves, *(self.repeated(pair, transition) if again else ()))))
         return tuple(found)
+
+    def repeated(self, pair: Pair, transition: Transition) -> Iterator[Move]:
+        """What a step takes away is put there again by another one, if an element with the same image still needs it."""
+        for clause in self.relevant.clauses:
+            symbol = clause.symbol
+            if clause.positive is not True or self.sort not in symbol.arguments:
+                continue
+            for taken in self._places(transition, clause, False):
+                lost = [transition.constants[p] if isinstance(p, Var) else p for p in taken]
+                others = [Var(f"Y{i}", a.sort) if a.sort is self.sort else a for i, a in enumerate(lost)]
+                same = [equal(pair.image(b), pair.image(a)) for a, b in zip(lost, others, strict=True) if a is not b]
+                variables = [other for other in others if isinstance(other, Var)]
+                needed = exists(variables, conj(*same, pair.later[symbol](*others)))
+                for giver in self.model.transitions:
+                    for given in self._places(giver, Clause(symbol, (None,) * len(lost), True), True):
+                        values = {p: pair.of_large(a) for p, a in zip(given, lost, strict=True) if isinstance(p, Var)}
+                        if set(values) == set(giver.parameters):
+                            yield Move(needed, giver.name, tuple(values[p] for p in giver.parameters))
+
+    def _places(self, transition: Transition, clause: Clause, positive: bool) -> Iterator[tuple[Term, ...]]:
+        """The arguments at which a transition makes a relation true or false, where they are parameters or known."""
+        for _, way in ways(transition, Clause(clause.symbol, clause.arguments, positive)):
+            update = next(update for update in transition.updates if update.symbol is clause.symbol)
+            found: list[Term] = []
+            for variable, argument in zip(update.variables, clause.arguments, strict=True):
+                sides = [(p.left, p.right) for p in way if isinstance(p, Equal) and variable in (p.left, p.right)]
+                other = [b if a is variable else a for a, b in sides]
+                parameters = [term for term in other if term in transition.parameters]
+                if argument is None and not parameters:
+                    break
+                found.append(parameters[0] if argument is None else argument)
+            else:
+                yield tuple(found)
 
     def mirrored(self, pair: Pair, transition: Transition, mine: list[Invocation], named: bool) -> Move:
         constants = [transition.constants[parameter] for parameter in transition.parameters]

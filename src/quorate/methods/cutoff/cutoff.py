@@ -77,7 +77,7 @@ def cutoff(
         return _finished(outcome, started, f"there are no small instances: {problem}")
     began = processor_seconds()
     while True:
-        search = _next(small, outcome, limits, min(ends, time.monotonic() + options.each), progress)
+        search = _next(small, outcome, limits, ends, options.each, progress)
         if search is None:
             break
         assert search.pair is not None
@@ -99,7 +99,7 @@ def _next(model: RelationalModel, outcome: Outcome, limits: Limits, ends: float,
     """A cutoff for one more sort."""
     facts = Facts(model)
     for sort in promising(model):
-        search = find_cutoff(model, sort, limits, facts, ends, progress)
+        search = find_cutoff(model, sort, limits, facts, min(ends, time.monotonic() + each), progress)
         if search.cutoff is not None:
             return search
         outcome.failed.append(search)

@@ -7,28 +7,99 @@ the states that were sampled and excludes a counterexample, and it has to be pro
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import prod
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.reference import RUNNING, Reference, ReferenceSearch
 from quorate.engines.explicit.worlds import InstanceError
-from quorate.logic.structures import EvaluationError, Evaluator, Structure
-from quorate.logic.terms import Symbol, Term, Var, conj, equal, forall, implies, neg
+from quorate.logic.structures import EvaluationError, Structure, Value, domain
+from quorate.logic.terms import Sort, Symbol, Term, Var, conj, equal, forall, implies, neg
 from quorate.models.relational import Named, RelationalModel
-from quorate.models.semantics import state_of
 
 SAMPLES, SECONDS = 300, 0.2
-MOST_FACTS = 2000
+"""How many states of an instance are sampled, and for how long."""
+MOST_FACTS = 4000
+
+Tuples = Mapping[Symbol, frozenset[tuple[Value, ...]]]
 
 
 @dataclass(frozen=True)
-class Fact(Named):
-    """A clause of two literals; `weaker` are clauses that follow from it."""
+class State:
+    """Where each relation is true."""
 
-    weaker: frozenset[Term] = frozenset()
+    sizes: Mapping[Sort, int]
+    true: Tuples
+
+
+@dataclass(frozen=True)
+class Unique:
+    """Two tuples of a relation that agree at the `shared` places agree at `place`."""
+
+    symbol: Symbol
+    shared: tuple[int, ...]
+    place: int
+
+    def formula(self) -> Term:
+        xs = [Var(f"X{i}", sort) for i, sort in enumerate(self.symbol.arguments)]
+        ys = [x if i in self.shared else Var(f"Y{i}", x.sort) for i, x in enumerate(xs)]
+        claim = equal(xs[self.place], ys[self.place])
+        return forall(dict.fromkeys((*xs, *ys)), implies(conj(self.symbol(*xs), self.symbol(*ys)), claim))
+
+    def holds(self, state: State) -> bool:
+        values: dict[tuple[Value, ...], Value] = {}
+        for row in state.true[self.symbol]:
+            if values.setdefault(tuple(row[i] for i in self.shared), row[self.place]) != row[self.place]:
+                return False
+        return True
+
+    def implies(self, other: Unique | Between) -> bool:
+        return (
+            isinstance(other, Unique)
+            and self.symbol is other.symbol
+            and self.place == other.place
+            and set(self.shared) < set(other.shared)
+        )
+
+
+@dataclass(frozen=True)
+class Between:
+    """Where `first` is true, `second` is false, or true, at the elements of `first` that `pattern` says, or (None) at all."""
+
+    first: Symbol
+    second: Symbol
+    pattern: tuple[int | None, ...]
+    negative: bool
+
+    def formula(self) -> Term:
+        xs = [Var(f"X{i}", sort) for i, sort in enumerate(self.first.arguments)]
+        ys = [
+            Var(f"Y{i}", sort) if (p := self.pattern[i]) is None else xs[p]
+            for i, sort in enumerate(self.second.arguments)
+        ]
+        claim = neg(self.second(*ys)) if self.negative else self.second(*ys)
+        return forall(dict.fromkeys((*xs, *ys)), implies(self.first(*xs), claim))
+
+    def holds(self, state: State) -> bool:
+        fixed = [(i, p) for i, p in enumerate(self.pattern) if p is not None]
+        counts: dict[tuple[Value, ...], int] = {}
+        for row in state.true[self.second]:
+            key = tuple(row[i] for i, _ in fixed)
+            counts[key] = counts.get(key, 0) + 1
+        free = [sort for sort, p in zip(self.second.arguments, self.pattern, strict=True) if p is None]
+        wanted = 0 if self.negative else prod(len(domain(sort, state.sizes)) for sort in free)
+        return all(counts.get(tuple(row[p] for _, p in fixed), 0) == wanted for row in state.true[self.first])
+
+    def implies(self, other: Unique | Between) -> bool:
+        return (
+            isinstance(other, Between)
+            and (self.first, self.second, self.negative) == (other.first, other.second, other.negative)
+            and self.pattern != other.pattern
+            and all(a is None or a == b for a, b in zip(self.pattern, other.pattern, strict=True))
+        )
 
 
 class Facts:
@@ -36,91 +107,80 @@ class Facts:
 
     def __init__(self, model: RelationalModel) -> None:
         self.model = model
-        self._sampled: dict[str, bool] = {}
+        self.names: set[str] = set()
+        """The names of all facts that were offered."""
+        self._sampled: dict[Unique | Between, bool] = {}
 
     @cached_property
-    def pool(self) -> tuple[Fact, ...]:
-        found: dict[Term, Fact] = {}
-        for formula, weaker in self._formulas():
+    def pool(self) -> tuple[Unique | Between, ...]:
+        found = []
+        for fact in self._facts():
             if len(found) >= MOST_FACTS:
                 break
-            found.setdefault(formula, Fact(f"fact {formula}", formula, None, frozenset(weaker)))
-        return tuple(found.values())
+            found.append(fact)
+        return tuple(found)
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return frozenset(item.name for item in self.pool)
-
-    def _formulas(self) -> Iterator[tuple[Term, list[Term]]]:
-        """Uniqueness first, then what a relation says about another."""
+    def _facts(self) -> Iterator[Unique | Between]:
         relations = [symbol for symbol in self.model.state_symbols if symbol.is_relation]
         for symbol in relations:
-            xs = tuple(Var(f"X{i}", sort) for i, sort in enumerate(symbol.arguments))
-            ys = tuple(Var(f"Y{i}", sort) for i, sort in enumerate(symbol.arguments))
-            for place, (x, y) in enumerate(zip(xs, ys, strict=True)):
-
-                def unique(shared: tuple[bool, ...], symbol=symbol, xs=xs, ys=ys, x=x, y=y) -> Term:  # type: ignore[no-untyped-def]
-                    other = [a if same else b for same, a, b in zip(shared, xs, ys, strict=True)]
-                    return forall(dict.fromkeys((*xs, *other)), implies(conj(symbol(*xs), symbol(*other)), equal(x, y)))
-
-                for shared in product((False, True), repeat=len(xs)):
+            places = range(len(symbol.arguments))
+            for place in places:
+                for shared in product((False, True), repeat=len(places)):
                     if not shared[place]:
-                        more = product(*((True,) if s else (False, True) for s in shared))
-                        weaker = [unique(wider) for wider in more if not wider[place] and wider != shared]
-                        yield unique(shared), weaker
-        for first, second in product(relations, repeat=2):
-            for negative in (True, False):
-                if first is not second and (not negative or relations.index(first) < relations.index(second)):
-                    yield from self._between(first, second, negative)
-
-    def _between(self, first: Symbol, second: Symbol, negative: bool) -> Iterator[tuple[Term, list[Term]]]:
-        """What `first` says about `second` at the same elements or, which is stronger, at any."""
-        xs = tuple(Var(f"X{i}", sort) for i, sort in enumerate(first.arguments))
-        fresh = tuple(Var(f"Y{i}", sort) for i, sort in enumerate(second.arguments))
-        choices = [[y, *(x for x in xs if x.sort is y.sort)] for y in fresh]
-
-        def fact(ys: tuple[Var, ...]) -> Term:
-            variables = tuple(dict.fromkeys((*xs, *ys)))
-            return forall(variables, implies(first(*xs), neg(second(*ys)) if negative else second(*ys)))
-
-        for ys in product(*choices):
-            instances = product(*(choice if y in fresh else [y] for y, choice in zip(ys, choices, strict=True)))
-            yield fact(ys), [fact(other) for other in instances if other != ys]
+                        yield Unique(symbol, tuple(i for i in places if shared[i]), place)
+        for (i, first), (j, second) in product(enumerate(relations), repeat=2):
+            choices = [
+                [None, *(p for p, other in enumerate(first.arguments) if other is sort)] for sort in second.arguments
+            ]
+            for pattern in product(*choices):
+                if i < j:
+                    yield Between(first, second, pattern, True)
+                if i != j:
+                    yield Between(first, second, pattern, False)
 
     @cached_property
-    def samples(self) -> list[Structure]:
+    def samples(self) -> list[State]:
         """States that small instances can reach."""
-        found: list[Structure] = []
+        found: list[State] = []
         for size in (2, 3):
             sizes = {sort: size for sort in self.model.sorts if sort.uninterpreted}
             try:
                 instance = Instance(self.model, sizes)
                 search = ReferenceSearch(Reference(instance.system), True, True)
-                search.begin()
-                ends = time.process_time() + SECONDS
-                while search.status == RUNNING and len(search.seen) < SAMPLES and time.process_time() < ends:
-                    search.run(0.0)
-                listed = list(search.seen)[:SAMPLES]
-                found += [instance.structure(state[0], state[1]) for state in listed]
-            except InstanceError:
+            except (InstanceError, EvaluationError):
                 continue
+            search.begin()
+            ends = time.process_time() + SECONDS
+            while search.status == RUNNING and len(search.seen) < SAMPLES and time.process_time() < ends:
+                search.run(0.0)
+            for state, _ in list(search.seen)[:SAMPLES]:
+                true: dict[Symbol, set[tuple[Value, ...]]] = {symbol: set() for symbol in self.model.state_symbols}
+                for (symbol, args), value in zip(instance.places, state, strict=True):
+                    if value:
+                        true[symbol].add(args)
+                found.append(State(sizes, {symbol: frozenset(rows) for symbol, rows in true.items()}))
         return found
 
-    def sampled(self, item: Named) -> bool:
+    def sampled(self, fact: Unique | Between) -> bool:
         """Does the fact hold in all samples?"""
-        known = self._sampled.get(item.name)
+        known = self._sampled.get(fact)
         if known is None:
-            known = self._sampled[item.name] = all(state.holds(item.formula) for state in self.samples)
+            known = self._sampled[fact] = all(fact.holds(state) for state in self.samples)
         return known
 
-    def excluding(self, structure: Structure) -> list[Fact]:
-        """Facts that do not hold in the state of L of a counterexample."""
-        try:
-            state = state_of(self.model, structure)
-            evaluator = Evaluator(state.sizes)
-            wrong = [item for item in self.pool if not evaluator.compile(item.formula)(state, {})]
-        except (EvaluationError, KeyError):
-            return []
-        found = [item for item in wrong if self.sampled(item)]
-        implied = {weaker for item in found for weaker in item.weaker}
-        return [item for item in found if item.formula not in implied]
+    def excluding(self, structure: Structure) -> list[Named]:
+        """Facts that do not hold in the state of L of a counterexample; none that follows from another of them."""
+        true = {
+            symbol: frozenset(row for row, value in structure.tables[symbol].items() if value)
+            for symbol in self.model.state_symbols
+            if symbol.is_relation
+        }
+        state = State(structure.sizes, true)
+        found = [fact for fact in self.pool if not fact.holds(state) and self.sampled(fact)]
+        offered = []
+        for fact in found:
+            if not any(other.implies(fact) for other in found):
+                formula = fact.formula()
+                offered.append(Named(f"fact {formula}", formula))
+                self.names.add(offered[-1].name)
+        return offered

@@ -6,10 +6,10 @@ facts are taken from a pool, become part of the relation, and have to be kept li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve
+from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve_here
 from quorate.logic.structures import Structure
 from quorate.logic.terms import Symbol
 from quorate.methods.cutoff.candidates import Candidate, Scene
@@ -49,17 +49,14 @@ class Prover:
         self.obligations = Obligations(pair)
         self.queries = 0
 
-    def ask(self, groups: Sequence[Claims], case: Case) -> list[dict[str, Answer]]:
-        """An answer to each claim of each group, by name."""
-        asked = [
-            Group(group.hypotheses, tuple(Goal(c.name, c.negation) for c in group.claims), self._symbols(case, group))
-            for group in groups
-        ]
-        answers: list[dict[str, Answer]] = [{} for _ in groups]
-        for number, goal, answer in solve(asked, self.limits):
-            answers[number][groups[number].claims[goal].name] = answer
-            self.queries += 1
-        return answers
+    def ask(self, claims: Claims, case: Case) -> dict[str, Answer]:
+        """An answer to each claim, by name."""
+        goals = tuple(Goal(claim.name, claim.negation) for claim in claims.claims)
+        self.queries += len(goals)
+        if not goals:
+            return {}
+        answers = solve_here(Group(claims.hypotheses, goals, self._symbols(case, claims)), self.limits)
+        return {goal.name: answer for goal, answer in zip(goals, answers, strict=True)}
 
     def _symbols(self, case: Case, group: Claims) -> tuple[Symbol, ...]:
         """What a counterexample has to give values to, so that it can be shown."""
@@ -73,7 +70,7 @@ class Prover:
     def instance(self, case: Case) -> bool:
         """Does C satisfy the axioms?"""
         claims = self.obligations.instance(case)
-        return all(answer.status == "unsat" for answer in self.ask([claims], case)[0].values())
+        return all(answer.status == "unsat" for answer in self.ask(claims, case).values())
 
     def begin(self, case: Case) -> Case | Failure:
         """The case with a first state of C, without the clauses that do not hold initially."""
@@ -81,7 +78,7 @@ class Prover:
         failure = Failure("", "initially", "C has no first state that corresponds to one of L")
         for start in self.scene.starts(self.pair, case):
             tried = replace(case, start=start)
-            answers = self.ask([self.obligations.initially(tried)], tried)[0]
+            answers = self.ask(self.obligations.initially(tried), tried)
             bad = [name for name, answer in answers.items() if answer.status != "unsat"]
             if any(": C begins with " in name for name in bad):
                 continue
@@ -94,8 +91,8 @@ class Prover:
                 best = found
         return best or failure
 
-    def prove(self, candidate: Candidate) -> Proof | Failure:
-        """Drop and add clauses until all that is left is kept, or the violation no longer shows."""
+    def prove(self, candidate: Candidate, with_facts: bool) -> Proof | Failure:
+        """Drop clauses, and perhaps add facts, until all that is left is kept, or the violation no longer shows."""
         begun = self.begin(candidate.case)
         if isinstance(begun, Failure):
             return replace(begun, words=candidate.words)
@@ -109,31 +106,36 @@ class Prover:
             if shown.status != "unsat":
                 return last or self._failure(candidate, case, "violation", shown, "")
             cores["case: the violation shows in C"] = _names(shown)
-            groups = self._steps(case, done)
             broken: dict[str, tuple[str, Answer]] = {}
-            for group, answers in zip(groups, self.ask(groups, case), strict=True):
-                for name, answer in answers.items():
+            for group in self._steps(case, done):
+                for name, answer in self.ask(group, case).items():
                     if answer.status == "unsat":
                         cores[name] = _names(answer)
                         done.add(name)
                     else:
                         broken.setdefault(_kept(name), (group.about, answer))
+                if broken and not with_facts:
+                    break
             if not broken:
                 return Proof(candidate.words, case, cores)
             before = case
-            case, gone, failing = self._repair(case, broken, refused)
+            case, gone, failing = self._repair(case, broken, refused if with_facts else None)
             if failing is not None and gone and (last is None or last.structure is None):
                 last = self._failure(candidate, before, failing, broken[failing][1], broken[failing][0])
             done = {name for name in done if _kept(name) not in gone and gone.isdisjoint(cores[name])}
         return last or Failure(candidate.words, "step", "there was no end to it")
 
     def _repair(
-        self, case: Case, broken: dict[str, tuple[str, Answer]], refused: set[str]
+        self, case: Case, broken: dict[str, tuple[str, Answer]], refused: set[str] | None
     ) -> tuple[Case, set[str], str | None]:
         """Facts that exclude the counterexamples; clauses for which there are none are dropped."""
+        if refused is None:
+            gone = set(broken)
+            kept = tuple(item for item in case.relation if item.name not in gone)
+            return replace(case, relation=kept), gone, next(iter(broken))
         facts = self.facts.names
         helped: dict[str, Named] = {}
-        gone: set[str] = set()
+        gone = set()
         failing: str | None = None
         present = {item.name for item in case.relation}
         for name, (_, answer) in broken.items():
@@ -150,7 +152,7 @@ class Prover:
         new = [item for item in helped.values() if item.name not in gone]
         if new:
             tried = replace(case, relation=tuple(new))
-            answers = self.ask([self.obligations.initially(tried)], tried)[0]
+            answers = self.ask(self.obligations.initially(tried), tried)
             for item in list(new):
                 if answers[f"case: initially {item.name}"].status != "unsat":
                     refused.add(item.name)
@@ -160,17 +162,16 @@ class Prover:
         relation = tuple(item for item in case.relation if item.name not in gone)
         return replace(case, relation=(*relation, *new)), gone, failing
 
-    def _steps(self, case: Case, done: set[str]) -> list[Claims]:
-        found = []
+    def _steps(self, case: Case, done: set[str]) -> Iterator[Claims]:
+        """What has not been shown yet about each transition."""
         for transition in self.pair.large.transitions:
             claims = self.obligations.step(case, transition)
             left = tuple(claim for claim in claims.claims if claim.name not in done)
             if left:
-                found.append(replace(claims, claims=left))
-        return found
+                yield replace(claims, claims=left)
 
     def _shown(self, case: Case) -> Answer:
-        (answer,) = self.ask([self.obligations.violation(case)], case)[0].values()
+        (answer,) = self.ask(self.obligations.violation(case), case).values()
         return answer
 
     def _failure(self, candidate: Candidate, case: Case, clause: str, answer: Answer, transition: str) -> Failure:

@@ -67,26 +67,26 @@ def _prove(
     search: Search, pair: Pair, scene: Scene, limits: Limits, facts: Facts, ends: float, progress: Progress
 ) -> Proof | None:
     prover = Prover(pair, scene, limits, facts)
-    satisfied = False
     try:
+        candidates = []
         for words, rigid in scene.rigid(pair):
-            some = next(iter(scene.candidates(pair, words, rigid)))
-            if not prover.instance(some.case):
-                continue
-            satisfied = True
-            for candidate in scene.candidates(pair, words, rigid):
-                if time.monotonic() > ends:
-                    return None
-                progress(f"{search.sort}={pair.size}: {candidate.words}")
-                outcome = prover.prove(candidate)
-                if isinstance(outcome, Proof):
-                    return outcome
+            listed = list(scene.candidates(pair, words, rigid))
+            if prover.instance(listed[0].case):
+                candidates += listed
+        if not candidates:
+            told = "no interpretation of the rigid symbols that was tried satisfies the axioms"
+            search.failures.append((scene.violation.property, pair.size, Failure("", "instance", told)))
+        plans = [(candidate, candidate.staggered) for candidate in candidates]
+        plans += [(candidate, True) for candidate in candidates if not candidate.staggered]
+        for candidate, with_facts in plans:
+            if time.monotonic() > ends:
+                return None
+            progress(f"{search.sort}={pair.size}: {candidate.words}")
+            outcome = prover.prove(candidate, with_facts)
+            if isinstance(outcome, Proof):
+                return outcome
+            if with_facts:
                 search.failures.append((scene.violation.property, pair.size, outcome))
-        if not satisfied:
-            failure = Failure(
-                "", "instance", "no interpretation of the rigid symbols that was tried satisfies the axioms"
-            )
-            search.failures.append((scene.violation.property, pair.size, failure))
         return None
     finally:
         search.queries += prover.queries
