@@ -134,10 +134,11 @@ class Pair:
         self.small = small_instance(self.large, sort, self.target)
         """C as a protocol of its own, under the names of the protocol."""
         self.twin_sort = Sort(f"small {sort.name}", self.target.elements)
-        self.twin = small_instance(self.large, sort, self.twin_sort, self._rename)
+        self.twin = small_instance(self.large, sort, self.twin_sort, self.rename)
         self.image = Symbol("image", (sort,), self.twin_sort)
 
-    def _rename(self, symbol: Symbol) -> str:
+    def rename(self, symbol: Symbol) -> str:
+        """What a symbol is called in C."""
         shared = not symbol.mutable and self.sort not in (*symbol.arguments, symbol.sort)
         return symbol.name if shared else f"small {symbol.name}"
 

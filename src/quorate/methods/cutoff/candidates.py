@@ -7,7 +7,7 @@ whether these are followed at all, in implications or equalities, and in stagger
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, permutations, product
 
 from quorate.logic.terms import (
@@ -16,6 +16,9 @@ from quorate.logic.terms import (
     TRUE,
     Apply,
     Equal,
+    Forall,
+    Not,
+    Quantified,
     Sort,
     Symbol,
     Term,
@@ -29,10 +32,11 @@ from quorate.logic.terms import (
     ite,
     neg,
 )
-from quorate.logic.transform import Lambda, replace_symbols, substitute, subterms, symbols_of
-from quorate.methods.cutoff.analysis import Clause, Invocation, Violation, analyse, ways
+from quorate.logic.transform import Lambda, conjuncts, nnf, replace_symbols, substitute, subterms, symbols_of
+from quorate.methods.cutoff.analysis import Clause, Invocation, Violation, analyse, literals, ways
 from quorate.methods.cutoff.collective import Agreement, Collective, agree
 from quorate.models.relational import Named, RelationalModel, Transition
+from quorate.models.small import small_instance
 from quorate.proof.cutoffs import Case, Move, Pair
 
 Definitions = tuple[tuple[Symbol, Lambda], ...]
@@ -47,7 +51,11 @@ class Candidate:
 
     words: str
     case: Case
-    staggered: bool = False
+    needs_facts: bool = False
+    """Never proved without facts, so they are brought in at once."""
+    likely: bool = True
+    """Is it tried before larger instances are?"""
+    kind: str = ""
 
 
 class Scene:
@@ -62,33 +70,39 @@ class Scene:
     def candidates(self, pair: Pair, rigid_words: str, rigid: Definitions) -> Iterator[Candidate]:
         """Everything to be tried with a small instance of this size and these rigid symbols."""
         images = list(self.images(pair))
-        words, image = images[0]
+        (words, image), split = images[0], len(pair.elements)
+
+        def plain(words: str, image: Lambda, both: bool, again: bool = False, likely: bool = True) -> Candidate:
+            kind = f"all elements followed, {words}; {'equalities' if both else 'implications'}"
+            kind += ", what others still need is done again" if again else ""
+            relation, moves = self.relation(pair, False, both), self.moves(pair, False, again)
+            return Candidate(kind + rigid_words, self.case(image, rigid, relation, moves), False, likely, kind)
+
+        quorums = self.agreement is not None and any(c.among is not TRUE for c in self.agreement.collectives)
+        staggered = []
         if self.agreement is not None:
-            told = f"staggered steps, {words}{rigid_words}"
-            yield Candidate(told, self.case(image, rigid, *self.staggered(pair, self.agreement)), True)
-
-        def plain(words: str, image: Lambda, both: bool, again: bool = False) -> Candidate:
-            told = f"all elements followed, {words}; {'equalities' if both else 'implications'}"
-            told += ", what others still need is done again" if again else ""
-            moves = self.moves(pair, False, again)
-            return Candidate(told + rigid_words, self.case(image, rigid, self.relation(pair, False, both), moves))
-
-        split = len(pair.elements)
+            kind = f"staggered steps, {words}"
+            case = self.case(image, rigid, *self.staggered(pair, self.agreement))
+            staggered.append(Candidate(kind + rigid_words, case, quorums, quorums, kind))
+        yield from staggered if quorums else []
         yield plain(words, image, False)
         for other in images[split:]:
             yield plain(*other, False)
         if self.moves(pair, False, True) != self.moves(pair, False, False):
             yield plain(words, image, False, True)
+        if pair.size > len(self.anchors) and self.anchors:
+            kind = "named elements followed, the others prepared when they are needed"
+            yield Candidate(kind + rigid_words, self.case(image, rigid, *self.prepared(pair)), kind=kind)
         if self.anchors:
-            for both in (True, False):
-                told = f"only named elements followed; {'equalities' if both else 'implications'}{rigid_words}"
-                relation, moves = self.relation(pair, True, both), self.moves(pair, True, False)
-                yield Candidate(told, self.case(image, rigid, relation, moves))
-        yield plain(words, image, True)
+            kind = "only named elements followed"
+            relation, moves = self.relation(pair, True, True), self.moves(pair, True, False)
+            yield Candidate(kind + rigid_words, self.case(image, rigid, relation, moves), kind=kind)
+        yield from [] if quorums else staggered
+        yield plain(words, image, True, likely=False)
         for other in images[1:split]:
-            yield plain(*other, False)
+            yield plain(*other, False, likely=False)
         for other in images[1:]:
-            yield plain(*other, True)
+            yield plain(*other, True, likely=False)
 
     def case(
         self,
@@ -186,14 +200,15 @@ class Scene:
             large = clause.symbol(*arguments)
             small = pair.twins[clause.symbol](*map(pair.of_large, arguments))
             variables = [argument for argument in arguments if isinstance(argument, Var)]
-            if clause.positive is None or both:
-                formula, sign = equal(pair.of_large(large), small), "="
-            elif clause.positive:
-                formula, sign = implies(large, small), ""
-            else:
-                formula, sign = implies(neg(large), neg(small)), "~"
             shown = ", ".join("*" if isinstance(a, Var) else str(a) for a in arguments)
-            yield Named(f"{sign}{clause.symbol.name}" + f"({shown})" * bool(arguments), forall(variables, formula))
+            name = clause.symbol.name + f"({shown})" * bool(arguments)
+            if not clause.symbol.is_relation:
+                yield Named(f"={name}", forall(variables, equal(pair.of_large(large), small)))
+                continue
+            if clause.positive is not False or both:
+                yield Named(name, forall(variables, implies(large, small)))
+            if not clause.positive or both:
+                yield Named(f"~{name}", forall(variables, implies(neg(large), neg(small))))
 
     def moves(self, pair: Pair, named: bool, again: bool) -> Moves:
         """C does what L does, on the images of the parameters, where the analysis says that it matters."""
@@ -252,6 +267,117 @@ class Scene:
             ours = [c for c in constants if c.sort is self.sort]
             when = conj(when, *(disj(*(equal(c, anchor) for anchor in self.anchors)) for c in ours))
         return Move(when, transition.name, tuple(map(pair.of_large, constants)))
+
+    # -- elements that do nothing until they are needed -------------------------------------------------------------------
+
+    def prepared(self, pair: Pair) -> tuple[tuple[Named, ...], Moves]:
+        """Named elements are followed exactly; spare ones take the steps that a guard asks of them just before it is needed."""
+        spare = self._spare(pair)
+        relation = list(self.relation(pair, True, True))
+        for part in conjuncts(self.violation.bad):
+            if isinstance(part, Quantified) or isinstance(part, Not):
+                small = self._twin(pair, part)
+                relation.append(Named(f"whole {part}", implies(part, small)))
+        moves = []
+        for transition in self.model.transitions:
+            mine = [i for i in self.relevant.invocations if i.transition == transition.name]
+            if not mine:
+                continue
+            before = list(self._preparations(pair, transition, spare))
+            moves.append((transition.name, (*before, self.mirrored(pair, transition, mine, not before))))
+            if before:
+                relation += self._untouched(pair, transition, spare)
+        return _named_apart(list({item.formula: item for item in relation}.values())), tuple(moves)
+
+    def _spare(self, pair: Pair) -> dict[Term, Term]:
+        """Elements of C that may stand for no named element, each with the condition that it does not."""
+        known = conjuncts(self.violation.bad)
+        return {
+            element: conj(*(neg(equal(pair.image(anchor), element)) for anchor in self.anchors))
+            for number, element in enumerate(pair.elements)
+            if number >= len(self.anchors)
+            or any(neg(equal(a, self.anchors[number])) not in known for a in self.anchors[:number])
+        }
+
+    def _twin(self, pair: Pair, formula: Term) -> Term:
+        """The formula about C; named elements become their images."""
+        renamed = small_instance(
+            replace(self.model, axioms=(Named("", formula),)), self.sort, pair.twin_sort, pair.rename
+        )
+        names = {
+            Symbol(pair.rename(s), (), pair.twin_sort): ((), pair.image(s()))
+            for s in self.violation.violators
+            if s.sort is self.sort
+        }
+        return replace_symbols(renamed.axioms[0].formula, names)
+
+    def _preparations(self, pair: Pair, transition: Transition, spare: dict[Term, Term]) -> Iterator[Move]:
+        """Steps of spare elements that make the guard of a transition true in C."""
+        for part in conjuncts(transition.guard):
+            for atom, positive, bound in literals(nnf(part)):
+                if not isinstance(atom, Apply) or not atom.symbol.mutable or not atom.symbol.is_relation:
+                    continue
+                for element in [arg for arg in atom.args if isinstance(arg, Var) and arg.sort is self.sort]:
+                    for giver in self.model.transitions:
+                        yield from self._given(pair, transition, atom, positive, element, bound, giver, spare)
+
+    def _given(
+        self,
+        pair: Pair,
+        transition: Transition,
+        atom: Apply,
+        positive: bool,
+        element: Var,
+        bound: frozenset[Var],
+        giver: Transition,
+        spare: dict[Term, Term],
+    ) -> Iterator[Move]:
+        """A step of `giver` that makes the atom true, or false, at a spare element."""
+        constants = transition.constants
+        for given in self._places(giver, Clause(atom.symbol, (None,) * len(atom.args), positive), positive):
+            for target, idle in spare.items():
+                arguments = {
+                    parameter: target if arg is element else pair.of_large(constants[arg])
+                    for parameter, arg in zip(given, atom.args, strict=True)
+                    if isinstance(parameter, Var) and isinstance(arg, Var) and (arg is element or arg in constants)
+                }
+                if set(arguments) != set(giver.parameters):
+                    continue
+                when = idle
+                if element not in bound:
+                    when = conj(idle, equal(pair.image(constants[element]), target))
+                yield Move(when, giver.name, tuple(arguments[p] for p in giver.parameters))
+
+    def _untouched(self, pair: Pair, transition: Transition, spare: dict[Term, Term]) -> Iterator[Named]:
+        """As long as the part of the guard holds that says what has not happened yet, spare elements are as they began."""
+        fresh = []
+        for part in conjuncts(transition.guard):
+            signs = [sign for atom, sign, _ in literals(nnf(part)) if any(s.mutable for s in symbols_of(atom))]
+            if not part.free and signs and not any(signs):
+                fresh.append(part)
+        for symbol in self.model.state_symbols:
+            value = self._first_value(symbol)
+            if value is None or self.sort not in symbol.arguments:
+                continue
+            twin = pair.twins[symbol]
+            for target, place in product(spare, range(len(twin.arguments))):
+                if twin.arguments[place] is pair.twin_sort:
+                    arguments = [target if i == place else Var(f"X{i}", sort) for i, sort in enumerate(twin.arguments)]
+                    atom = twin(*arguments)
+                    variables = [argument for argument in arguments if isinstance(argument, Var)]
+                    claim = implies(conj(spare[target], *fresh), forall(variables, atom if value else neg(atom)))
+                    yield Named(f"{target} untouched in {symbol.name} before {transition.name}", claim)
+
+    def _first_value(self, symbol: Symbol) -> bool | None:
+        """What a relation is everywhere at the beginning, if it is the same everywhere."""
+        for item in self.model.initial:
+            for part in conjuncts(item.formula):
+                body = nnf(part.body if isinstance(part, Forall) else part)
+                atom, value = (body.arg, False) if isinstance(body, Not) else (body, True)
+                if isinstance(atom, Apply) and atom.symbol is symbol and all(isinstance(a, Var) for a in atom.args):
+                    if len(set(atom.args)) == len(atom.args):
+                        return value
+        return None
 
     # -- quorums ------------------------------------------------------------------------------------------------------
 
@@ -328,6 +454,9 @@ class Scene:
         variables = tuple(Var(f"X{i}", sort) for i, sort in enumerate(twin.arguments))
         if self.sort not in symbol.arguments:
             return variables, pair.of_large(symbol(*variables))
+        value = self._first_value(symbol)
+        if value is not None:
+            return variables, TRUE if value else FALSE
         if symbol.sort is not BOOL or how == "named":
             if not self.anchors:
                 return variables, twin(*variables)

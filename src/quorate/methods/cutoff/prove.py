@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve_here
-from quorate.logic.structures import Structure
-from quorate.logic.terms import Symbol
+from quorate.logic.structures import Evaluator, Structure
+from quorate.logic.terms import Symbol, disj
 from quorate.methods.cutoff.candidates import Candidate, Scene
 from quorate.methods.cutoff.facts import Facts
 from quorate.models.relational import Named
-from quorate.proof.cutoffs import Case, Claims, Obligations, Pair
+from quorate.proof.cutoffs import Case, Claim, Claims, Obligations, Pair
 
 MOST_ROUNDS = 40
 
@@ -37,6 +37,7 @@ class Proof:
     """A case that is proved, with the hypotheses that sufficed for each obligation."""
 
     words: str
+    kind: str
     case: Case
     cores: dict[str, tuple[str, ...]]
 
@@ -58,6 +59,19 @@ class Prover:
         answers = solve_here(Group(claims.hypotheses, goals, self._symbols(case, claims)), self.limits)
         return {goal.name: answer for goal, answer in zip(goals, answers, strict=True)}
 
+    def decide(self, claims: Claims, case: Case) -> dict[str, Answer]:
+        """Answers to all claims of a group if they hold, else to some that do not: one question, as a rule."""
+        if len(claims.claims) > 1:
+            any_of_them = Claim("any of them", disj(*(claim.negation for claim in claims.claims)))
+            (answer,) = self.ask(replace(claims, claims=(any_of_them,)), case).values()
+            if answer.status == "unsat":
+                return {claim.name: answer for claim in claims.claims}
+            if answer.structure is not None:
+                evaluator = Evaluator(answer.structure.sizes)
+                false = [c for c in claims.claims if evaluator.compile(c.negation)(answer.structure, {})]
+                return {claim.name: answer for claim in false}
+        return self.ask(claims, case)
+
     def _symbols(self, case: Case, group: Claims) -> tuple[Symbol, ...]:
         """What a counterexample has to give values to, so that it can be shown."""
         found = [*self.pair.large.symbols, *(s for s in self.pair.twin.symbols if s.mutable), *case.violators]
@@ -70,7 +84,7 @@ class Prover:
     def instance(self, case: Case) -> bool:
         """Does C satisfy the axioms?"""
         claims = self.obligations.instance(case)
-        return all(answer.status == "unsat" for answer in self.ask(claims, case).values())
+        return all(answer.status == "unsat" for answer in self.decide(claims, case).values())
 
     def begin(self, case: Case) -> Case | Failure:
         """The case with a first state of C, without the clauses that do not hold initially."""
@@ -78,7 +92,12 @@ class Prover:
         failure = Failure("", "initially", "C has no first state that corresponds to one of L")
         for start in self.scene.starts(self.pair, case):
             tried = replace(case, start=start)
-            answers = self.ask(self.obligations.initially(tried), tried)
+            claims = self.obligations.initially(tried)
+            answers = self.decide(claims, tried)
+            if any(": C begins with " in name for name, answer in answers.items() if answer.status != "unsat"):
+                continue
+            if any(answer.status != "unsat" for answer in answers.values()):
+                answers = self.ask(claims, tried)
             bad = [name for name, answer in answers.items() if answer.status != "unsat"]
             if any(": C begins with " in name for name in bad):
                 continue
@@ -108,7 +127,7 @@ class Prover:
             cores["case: the violation shows in C"] = _names(shown)
             broken: dict[str, tuple[str, Answer]] = {}
             for group in self._steps(case, done):
-                for name, answer in self.ask(group, case).items():
+                for name, answer in self.decide(group, case).items():
                     if answer.status == "unsat":
                         cores[name] = _names(answer)
                         done.add(name)
@@ -117,7 +136,7 @@ class Prover:
                 if broken and not with_facts:
                     break
             if not broken:
-                return Proof(candidate.words, case, cores)
+                return Proof(candidate.words, candidate.kind, case, cores)
             before = case
             case, gone, failing = self._repair(case, broken, refused if with_facts else None)
             if failing is not None and gone and (last is None or last.structure is None):

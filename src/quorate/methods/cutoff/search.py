@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 
 from quorate.engines.smt.session import Limits
 from quorate.logic.terms import Sort
@@ -48,23 +49,35 @@ def find_cutoff(
     search = Search(sort)
     scenes = [Scene(model, sort, violation) for violation in violations(model)]
     least = max([1, *(len(scene.anchors) for scene in scenes)])
-    for size in range(least, min(MOST_ELEMENTS, least + MORE) + 1):
-        pair = Pair(model, sort, size)
-        proofs = []
-        for scene in scenes:
-            found = _prove(search, pair, scene, limits, facts, ends, progress)
-            if found is None:
-                break
-            proofs.append(found)
-        else:
-            search.pair, search.proofs = pair, proofs
-            search.cutoff = Cutoff(sort.name, size, tuple(proof.case for proof in proofs))
-            return search
+    sizes = range(least, min(MOST_ELEMENTS, least + MORE) + 1)
+    pairs = {size: Pair(model, sort, size) for size in sizes}
+    for with_facts, likely in product((False, True), (True, False)):
+        for pair in pairs.values():
+            proofs: list[Proof] = []
+            for scene in scenes:
+                kind = proofs[-1].kind if proofs else ""
+                found = _prove(search, pair, scene, limits, facts, with_facts, likely, kind, ends, progress)
+                if found is None:
+                    break
+                proofs.append(found)
+            else:
+                search.pair, search.proofs = pair, proofs
+                search.cutoff = Cutoff(sort.name, pair.size, tuple(proof.case for proof in proofs))
+                return search
     return search
 
 
 def _prove(
-    search: Search, pair: Pair, scene: Scene, limits: Limits, facts: Facts, ends: float, progress: Progress
+    search: Search,
+    pair: Pair,
+    scene: Scene,
+    limits: Limits,
+    facts: Facts,
+    with_facts: bool,
+    likely: bool,
+    preferred: str,
+    ends: float,
+    progress: Progress,
 ) -> Proof | None:
     prover = Prover(pair, scene, limits, facts)
     try:
@@ -73,16 +86,17 @@ def _prove(
             listed = list(scene.candidates(pair, words, rigid))
             if prover.instance(listed[0].case):
                 candidates += listed
-        if not candidates:
+        if not candidates and with_facts:
             told = "no interpretation of the rigid symbols that was tried satisfies the axioms"
             search.failures.append((scene.violation.property, pair.size, Failure("", "instance", told)))
-        plans = [(candidate, candidate.staggered) for candidate in candidates]
-        plans += [(candidate, True) for candidate in candidates if not candidate.staggered]
-        for candidate, with_facts in plans:
+        candidates.sort(key=lambda candidate: candidate.kind != preferred)
+        for candidate in candidates:
+            if candidate.likely != likely and (not preferred or not likely):
+                continue
             if time.monotonic() > ends:
                 return None
             progress(f"{search.sort}={pair.size}: {candidate.words}")
-            outcome = prover.prove(candidate, with_facts)
+            outcome = prover.prove(candidate, with_facts or candidate.needs_facts)
             if isinstance(outcome, Proof):
                 return outcome
             if with_facts:
