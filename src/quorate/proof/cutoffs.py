@@ -203,6 +203,7 @@ class Obligations:
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
         self.background = (*pair.large.background(), Named("elements of C", enumeration_axiom(pair.twin_sort)))
+        self._expressed: dict[tuple[object, ...], Term] = {}
 
     def all(self, cases: Iterable[Case]) -> Iterator[Claims]:
         """Every obligation of a cutoff."""
@@ -236,10 +237,14 @@ class Obligations:
 
     def express(self, case: Case, term: Term, more: Mapping[Symbol, Lambda] | None = None) -> Term:
         """A term without the image and without rigid symbols of C, after `more` has been put in."""
-        term = self.pair.grounded(term)
-        if more:
-            term = self.pair.grounded(replace_symbols(term, more))
-        return self.pair.grounded(replace_symbols(term, self.definitions(case)))
+        if more and not symbols_of(term).isdisjoint(more):
+            term = self.pair.grounded(replace_symbols(self.pair.grounded(term), more))
+        key = (case.image, case.rigid, term)
+        done = self._expressed.get(key)
+        if done is None:
+            done = self.pair.grounded(replace_symbols(self.pair.grounded(term), self.definitions(case)))
+            self._expressed[key] = done
+        return done
 
     def known(self, case: Case) -> tuple[Named, ...]:
         """Hypotheses of all obligations of a case."""

@@ -77,7 +77,7 @@ def cutoff(
         return _finished(outcome, started, f"there are no small instances: {problem}")
     began = processor_seconds()
     while True:
-        search = _next(small, outcome, limits, ends, options.each, progress)
+        search = _next(small, outcome, limits, started + options.seconds / 2, options.each, progress)
         if search is None:
             break
         assert search.pair is not None
@@ -95,14 +95,20 @@ def cutoff(
     return _finished(outcome, started, outcome.verification.words)
 
 
-def _next(model: RelationalModel, outcome: Outcome, limits: Limits, ends: float, progress: Progress) -> Search | None:
-    """A cutoff for one more sort."""
+def _next(
+    model: RelationalModel, outcome: Outcome, limits: Limits, ends: float, each: float, progress: Progress
+) -> Search | None:
+    """A cutoff for one more sort: a short look at every sort, then a long one."""
     facts = Facts(model)
-    for sort in promising(model):
-        search = find_cutoff(model, sort, limits, facts, min(ends, time.monotonic() + each), progress)
-        if search.cutoff is not None:
-            return search
-        outcome.failed.append(search)
+    for seconds in (each / 5, each):
+        outcome.failed = []
+        for sort in promising(model):
+            search = find_cutoff(model, sort, limits, facts, min(ends, time.monotonic() + seconds), progress)
+            if search.cutoff is not None:
+                return search
+            outcome.failed.append(search)
+        if not any(search.cut_short for search in outcome.failed):
+            break
     return None
 
 

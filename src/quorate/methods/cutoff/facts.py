@@ -17,12 +17,13 @@ from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.reference import RUNNING, Reference, ReferenceSearch
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.logic.structures import EvaluationError, Structure, Value, domain
-from quorate.logic.terms import Sort, Symbol, Term, Var, conj, equal, forall, implies, neg
+from quorate.logic.terms import INT, Sort, Symbol, Term, Var, conj, equal, forall, implies, neg
 from quorate.models.relational import Named, RelationalModel
 
 SAMPLES, SECONDS = 300, 0.2
 """How many states of an instance are sampled, and for how long."""
-MOST_FACTS = 4000
+MOST_FACTS, MOST_WORK = 4000, 600
+"""How large the pool may be, and how large an instance that is sampled."""
 
 Tuples = Mapping[Symbol, frozenset[tuple[Value, ...]]]
 
@@ -144,6 +145,8 @@ class Facts:
         found: list[State] = []
         for size in (2, 3):
             sizes = {sort: size for sort in self.model.sorts if sort.uninterpreted}
+            if self._work(sizes) > MOST_WORK:
+                continue
             try:
                 instance = Instance(self.model, sizes)
                 search = ReferenceSearch(Reference(instance.system), True, True)
@@ -160,6 +163,12 @@ class Facts:
                         true[symbol].add(args)
                 found.append(State(sizes, {symbol: frozenset(rows) for symbol, rows in true.items()}))
         return found
+
+    def _work(self, sizes: Mapping[Sort, int]) -> int:
+        """How many entries a state has, and how many ways there are to take a step."""
+        tuples = [symbol.arguments for symbol in self.model.symbols]
+        tuples += [tuple(p.sort for p in transition.parameters) for transition in self.model.transitions]
+        return sum(prod(len(domain(sort, sizes)) for sort in sorts if sort is not INT) for sorts in tuples)
 
     def sampled(self, fact: Unique | Between) -> bool:
         """Does the fact hold in all samples?"""

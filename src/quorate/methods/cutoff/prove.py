@@ -6,6 +6,7 @@ facts are taken from a pool, become part of the relation, and have to be kept li
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -45,8 +46,8 @@ class Proof:
 class Prover:
     """Decides candidates for one violation and one small instance."""
 
-    def __init__(self, pair: Pair, scene: Scene, limits: Limits, facts: Facts) -> None:
-        self.pair, self.scene, self.limits, self.facts = pair, scene, limits, facts
+    def __init__(self, pair: Pair, scene: Scene, limits: Limits, facts: Facts, ends: float = float("inf")) -> None:
+        self.pair, self.scene, self.limits, self.facts, self.ends = pair, scene, limits, facts, ends
         self.obligations = Obligations(pair)
         self.queries = 0
 
@@ -121,6 +122,8 @@ class Prover:
         done: set[str] = set()
         refused: set[str] = set()
         for _ in range(MOST_ROUNDS):
+            if time.monotonic() > self.ends:
+                return last or Failure(candidate.words, "step", "there was no time left")
             shown = self._shown(case)
             if shown.status != "unsat":
                 return last or self._failure(candidate, case, "violation", shown, "")

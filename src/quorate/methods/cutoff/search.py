@@ -35,6 +35,8 @@ class Search:
     failures: list[tuple[str, int, Failure]] = field(default_factory=list)
     """The property, the size of the small instance, and what happened."""
     queries: int = 0
+    cut_short: bool = False
+    """Was there no time for some of the candidates?"""
 
 
 def find_cutoff(
@@ -79,7 +81,7 @@ def _prove(
     ends: float,
     progress: Progress,
 ) -> Proof | None:
-    prover = Prover(pair, scene, limits, facts)
+    prover = Prover(pair, scene, limits, facts, ends)
     try:
         candidates = []
         for words, rigid in scene.rigid(pair):
@@ -94,6 +96,7 @@ def _prove(
             if candidate.likely != likely and (not preferred or not likely):
                 continue
             if time.monotonic() > ends:
+                search.cut_short = True
                 return None
             progress(f"{search.sort}={pair.size}: {candidate.words}")
             outcome = prover.prove(candidate, with_facts or candidate.needs_facts)
