@@ -16,7 +16,7 @@ from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
 from quorate.logic.terms import Sort
 from quorate.methods.cutoff.analysis import violations
-from quorate.methods.cutoff.candidates import Scene
+from quorate.methods.cutoff.candidates import anchors
 from quorate.methods.cutoff.facts import Facts
 from quorate.methods.cutoff.instance import Verification, verify
 from quorate.methods.cutoff.search import Search, find_cutoff
@@ -30,8 +30,8 @@ from quorate.proof.traces import Trace, replay
 from quorate.proof.verdicts import Result
 
 METHOD = "cutoff"
-MOST_STATES_SECONDS = 5.0
-"""How long an instance is searched for a violation where there is no cutoff."""
+INSTANCE_SECONDS, MOST_MORE = 5.0, 2
+"""How long instances are searched for a violation where there is no cutoff, and how much larger than the property suggests."""
 
 Progress = Callable[[str], None]
 
@@ -86,7 +86,7 @@ def cutoff(
     outcome.cutoff_seconds = processor_seconds() - began
     outcome.unbounded = tuple(sort for sort in small.sorts if sort.uninterpreted)
     if not outcome.found:
-        outcome.verification = _candidate_instance(outcome, flattened(model))
+        outcome.verification = _candidate_instance(flattened(model))
         return _finished(outcome, started, "no cutoff was found")
     progress("verifying the small instance")
     outcome.verification = verify(small, limits, max(1.0, ends - time.monotonic()), progress)
@@ -135,21 +135,25 @@ def _certificate(outcome: Outcome, small: Certificate) -> Certificate:
     return replace(small, hints=hints, cutoffs=tuple(cutoffs))
 
 
-def _candidate_instance(outcome: Outcome, model: RelationalModel) -> Verification | None:
-    """The instance that the properties suggest, searched for a violation."""
-    sizes = {}
-    for sort in model.sorts:
-        if sort.uninterpreted:
-            named = [len(Scene(model, sort, violation).anchors) for violation in violations(model)]
-            sizes[sort] = max(2, *named)
-    try:
-        options = check.Options(jobs=1, timeout=MOST_STATES_SECONDS, memory_mb=1024)
-        found = check.check(Instance(model, sizes), options)
-    except InstanceError:
-        return None
-    for result in found.results:
-        if isinstance(result.evidence, Trace):
-            return Verification("the instance that the property suggests is violated", trace=result.evidence)
+def _candidate_instance(model: RelationalModel) -> Verification | None:
+    """The instance that the properties suggest, and somewhat larger ones, searched for a violation."""
+    sorts = promising(model)
+    named = {
+        sort: max(2, *(len(anchors(violation.bad, sort)) for violation in violations(model))) for sort in sorts
+    }
+    ends = time.monotonic() + INSTANCE_SECONDS
+    for more in range(MOST_MORE + 1):
+        sizes = {sort: named[sort] + (more if sort is sorts[0] else 0) for sort in sorts}
+        left = ends - time.monotonic()
+        if left <= 0:
+            break
+        try:
+            found = check.check(Instance(model, sizes), check.Options(engine="reference", timeout=left))
+        except InstanceError:
+            break
+        for result in found.results:
+            if isinstance(result.evidence, Trace):
+                return Verification("an instance is violated", trace=result.evidence)
     return None
 
 
