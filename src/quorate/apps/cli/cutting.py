@@ -18,11 +18,10 @@ from quorate.apps.cli.commands import (
     write_certificate,
 )
 from quorate.engines.explicit.compile import CompilerError
-from quorate.logic.terms import Sort
 from quorate.methods.cutoff.cutoff import Options, Outcome
 from quorate.methods.cutoff.cutoff import cutoff as search
 from quorate.methods.cutoff.search import Search
-from quorate.methods.cutoff.show import explained, side_by_side
+from quorate.methods.cutoff.show import clauses, explained, facts, side_by_side
 from quorate.models.relational import RelationalModel
 from quorate.proof.cutoffs import Pair
 
@@ -65,7 +64,7 @@ def _details(outcome: Outcome) -> list[str]:
     for found in outcome.found:
         assert found.pair is not None and found.cutoff is not None
         size = found.cutoff.size
-        lines = [f"{found.sort}: {size} element{'s' * (size != 1)} show every violation ({found.queries} queries)"]
+        lines = [f"{found.sort}: {size} element{' shows' if size == 1 else 's show'} every violation"]
         for number, proof in enumerate(found.proofs, 1):
             lines += [f"  violation {number}: {proof.case.bad}"] if len(found.proofs) > 1 else []
             lines += explained(found.pair, proof.case)
@@ -103,11 +102,13 @@ def _statistics(outcome: Outcome) -> dict[str, Any]:
                 "sort": found.sort.name,
                 "size": found.cutoff.size if found.cutoff else None,
                 "queries": found.queries,
+                "cpu_seconds": round(found.seconds, 3),
                 "cases": [
                     {
                         "property": proof.case.property,
                         "candidate": proof.words,
-                        "relation": [item.name for item in proof.case.relation],
+                        "relation": clauses(proof.case),
+                        "facts": facts(proof.case),
                         "lockstep": [name for name, _ in proof.case.moves],
                     }
                     for proof in found.proofs
@@ -119,9 +120,5 @@ def _statistics(outcome: Outcome) -> dict[str, Any]:
         "cutoff_cpu_seconds": round(outcome.cutoff_seconds, 3),
         "small_instance": outcome.verification.words if outcome.verification else None,
         "states": outcome.verification.states if outcome.verification else None,
-        "unbounded": [_name(sort) for sort in outcome.unbounded],
+        "unbounded": [sort.name for sort in outcome.unbounded],
     }
-
-
-def _name(sort: Sort) -> str:
-    return sort.name

@@ -275,7 +275,7 @@ class Scene:
         spare = self._spare(pair)
         relation = list(self.relation(pair, True, True))
         for part in conjuncts(self.violation.bad):
-            if isinstance(part, Quantified) or isinstance(part, Not):
+            if isinstance(part, Quantified | Not):
                 small = self._twin(pair, part)
                 relation.append(Named(f"whole {part}", implies(part, small)))
         moves = []
@@ -374,8 +374,9 @@ class Scene:
             for part in conjuncts(item.formula):
                 body = nnf(part.body if isinstance(part, Forall) else part)
                 atom, value = (body.arg, False) if isinstance(body, Not) else (body, True)
-                if isinstance(atom, Apply) and atom.symbol is symbol and all(isinstance(a, Var) for a in atom.args):
-                    if len(set(atom.args)) == len(atom.args):
+                if isinstance(atom, Apply) and atom.symbol is symbol:
+                    variables = {argument for argument in atom.args if isinstance(argument, Var)}
+                    if len(variables) == len(atom.args):
                         return value
         return None
 

@@ -6,20 +6,19 @@ checked.  Read `analysis` for what matters to a violation, `candidates` for what
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
-from quorate.engines.smt.session import Limits
-from quorate.logic.terms import Sort
+from quorate.engines.smt.session import Goal, Group, Limits, solve_here
+from quorate.logic.terms import TRUE, Sort
 from quorate.methods.cutoff.analysis import violations
 from quorate.methods.cutoff.candidates import anchors
 from quorate.methods.cutoff.facts import Facts
 from quorate.methods.cutoff.instance import Verification, verify
-from quorate.methods.cutoff.search import Search, find_cutoff
+from quorate.methods.cutoff.search import Search, find_cutoff, processor_seconds
 from quorate.methods.explicit import check
 from quorate.models.relational import RelationalModel
 from quorate.models.semantics import with_derived
@@ -60,10 +59,6 @@ class Outcome:
     """Sorts of the small instance that have no size."""
 
 
-def processor_seconds() -> float:
-    return sum(os.times()[:4])
-
-
 def cutoff(
     model: RelationalModel, limits: Limits, options: Options = Options(), progress: Progress = lambda text: None
 ) -> Outcome:
@@ -75,6 +70,7 @@ def cutoff(
         small = flattened(model)
     except SmallError as problem:
         return _finished(outcome, started, f"there are no small instances: {problem}")
+    solve_here(Group((), (Goal("is z3 there", TRUE),)), limits)
     began = processor_seconds()
     while True:
         search = _next(small, outcome, limits, started + options.seconds / 2, options.each, progress)
@@ -138,9 +134,7 @@ def _certificate(outcome: Outcome, small: Certificate) -> Certificate:
 def _candidate_instance(model: RelationalModel) -> Verification | None:
     """The instance that the properties suggest, and somewhat larger ones, searched for a violation."""
     sorts = promising(model)
-    named = {
-        sort: max(2, *(len(anchors(violation.bad, sort)) for violation in violations(model))) for sort in sorts
-    }
+    named = {sort: max(2, *(len(anchors(violation.bad, sort)) for violation in violations(model))) for sort in sorts}
     ends = time.monotonic() + INSTANCE_SECONDS
     for more in range(MOST_MORE + 1):
         sizes = {sort: named[sort] + (more if sort is sorts[0] else 0) for sort in sorts}

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 from math import prod
 
 from quorate.engines.explicit.instance import Instance
@@ -114,12 +114,7 @@ class Facts:
 
     @cached_property
     def pool(self) -> tuple[Unique | Between, ...]:
-        found = []
-        for fact in self._facts():
-            if len(found) >= MOST_FACTS:
-                break
-            found.append(fact)
-        return tuple(found)
+        return tuple(islice(self._facts(), MOST_FACTS))
 
     def _facts(self) -> Iterator[Unique | Between]:
         relations = [symbol for symbol in self.model.state_symbols if symbol.is_relation]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ class Search:
     failures: list[tuple[str, int, Failure]] = field(default_factory=list)
     """The property, the size of the small instance, and what happened."""
     queries: int = 0
+    seconds: float = 0.0
+    """Processor seconds."""
     cut_short: bool = False
     """Was there no time for some of the candidates?"""
 
@@ -48,7 +51,22 @@ def find_cutoff(
     progress: Progress = lambda text: None,
 ) -> Search:
     """Look for a cutoff of one sort: sizes from the properties upward, one candidate after the other."""
+    began = processor_seconds()
     search = Search(sort)
+    _find(search, model, limits, facts, ends, progress)
+    search.seconds = processor_seconds() - began
+    return search
+
+
+def processor_seconds() -> float:
+    """Seconds that this process and those it has waited for have used."""
+    return sum(os.times()[:4])
+
+
+def _find(
+    search: Search, model: RelationalModel, limits: Limits, facts: Facts, ends: float, progress: Progress
+) -> None:
+    sort = search.sort
     scenes = [Scene(model, sort, violation) for violation in violations(model)]
     least = max([1, *(len(scene.anchors) for scene in scenes)])
     sizes = range(least, min(MOST_ELEMENTS, least + MORE) + 1)
@@ -65,8 +83,7 @@ def find_cutoff(
             else:
                 search.pair, search.proofs = pair, proofs
                 search.cutoff = Cutoff(sort.name, pair.size, tuple(proof.case for proof in proofs))
-                return search
-    return search
+                return
 
 
 def _prove(

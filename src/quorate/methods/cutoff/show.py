@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from quorate.logic.structures import EvaluationError, Structure, Table, Value, argument_tuples
-from quorate.logic.terms import Apply, Symbol, Term, Var
+from quorate.logic.terms import Apply, Equal, If, Symbol, Term, Var
 from quorate.logic.transform import Lambda
 from quorate.methods.cutoff.prove import Failure
 from quorate.models.semantics import Step, state_of, successor
@@ -131,10 +131,8 @@ def explained(pair: Pair, case: Case) -> list[str]:
     """A proved case in words: the map, the relation and the lockstep."""
     variables, body = case.image
     lines = [f"  map: {_map(body, variables[0])}"]
-    kept = [item.name for item in case.relation if not item.name.startswith("fact ")]
-    lines += _folded("  kept: ", kept)
-    facts = [item.name.removeprefix("fact ") for item in case.relation if item.name.startswith("fact ")]
-    lines += [f"  with the fact {fact}" for fact in facts]
+    lines += _folded("  kept: ", clauses(case))
+    lines += [f"  with the fact {fact}" for fact in facts(case)]
     moves = [name for name, _ in case.moves]
     idle = [transition.name for transition in pair.large.transitions if transition.name not in moves]
     lines += _folded("  lockstep: ", moves or ["nothing"])
@@ -142,9 +140,22 @@ def explained(pair: Pair, case: Case) -> list[str]:
     return lines
 
 
-def _map(body: Term, variable: Var) -> str:
-    from quorate.logic.terms import Equal, If
+def clauses(case: Case) -> list[str]:
+    """What the relation keeps, without facts about the protocol alone; `=` where it holds in both directions."""
+    names = [item.name for item in case.relation if not item.name.startswith("fact ")]
+    listed = set(names)
+    both = {name for name in names if f"~{name}" in listed}
+    return [
+        f"={name}" if name in both else name for name in names if name.removeprefix("~") not in both or name in both
+    ]
 
+
+def facts(case: Case) -> list[str]:
+    """The facts about the protocol that were proved along with the relation."""
+    return [item.name.removeprefix("fact ") for item in case.relation if item.name.startswith("fact ")]
+
+
+def _map(body: Term, variable: Var) -> str:
     parts = []
     while isinstance(body, If):
         condition = body.condition
