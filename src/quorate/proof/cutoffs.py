@@ -135,7 +135,7 @@ class Pair:
         """C as a protocol of its own, under the names of the protocol."""
         self.twin_sort = Sort(f"small {sort.name}", self.target.elements)
         self.twin = small_instance(self.large, sort, self.twin_sort, self.rename)
-        self.image = Symbol("image", (sort,), self.twin_sort)
+        self.image = Symbol("image of", (sort,), self.twin_sort)
 
     def rename(self, symbol: Symbol) -> str:
         """What a symbol is called in C."""
@@ -379,7 +379,7 @@ def opened(model: RelationalModel, document: Any) -> tuple[Pair, Cutoff]:
         raise CertificateError(f"there are no small instances: {problem}") from None
     except sexpr.SexprError as problem:
         raise CertificateError(f"a cutoff cannot be read: {problem}") from None
-    except (TypeError, KeyError, ValueError, AttributeError, StopIteration):
+    except (TypeError, KeyError, ValueError, AttributeError):
         raise CertificateError("a cutoff is malformed") from None
     return pair, Cutoff(name, size, cases)
 
@@ -446,10 +446,11 @@ class _Reader:
         )
 
     def moves(self, name: str, listed: Any) -> Iterator[Move]:
-        transition = self.pair.large.transition(name)
+        transition = {item.name: item for item in self.pair.large.transitions}[name]
+        twins = {item.name: item for item in self.pair.twin.transitions}
         step = [Symbol(f"@{p.name}", (), p.sort) for p in transition.parameters]
         symbols = (*self.both, *self.pair.later.values(), *transition.choices, *step)
         for when, taken, *arguments in listed:
-            parameters = self.pair.twin.transition(taken).parameters
+            parameters = twins[taken].parameters
             read = [self.read(text, symbols, p.sort) for text, p in zip(arguments, parameters, strict=True)]
             yield Move(self.read(when, symbols), taken, tuple(read))
