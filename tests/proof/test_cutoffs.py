@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -150,10 +151,8 @@ def test_malformed_cutoffs_are_errors(data: st.DataObject) -> None:
             place[key] = data.draw(st.sampled_from([None, 3, "x", [], {}, [[]], "(holds)", "|"]))
             break
         place = place[key]
-    try:
+    with suppress(CertificateError):
         sections(model, replace(certificate, cutoffs=tuple(documents)))
-    except CertificateError:
-        pass
 
 
 def test_the_small_instance_must_satisfy_the_axioms() -> None:

@@ -81,11 +81,13 @@ def _details(outcome: Outcome) -> list[str]:
 
 def _failed(outcome: Outcome, failed: Search) -> list[str]:
     """What was tried for a sort, and the most telling counterexample."""
-    lines = [f"{failed.sort}: no cutoff found; tried"]
-    for _, size, failure in failed.failures[:MOST_ATTEMPTS]:
-        told = f"{failure.words}: " if failure.words else ""
-        lines.append(f"  {failed.sort}={size}, {told}{failure.reason}")
-    more = len(failed.failures) - MOST_ATTEMPTS
+    lines = [f"{failed.sort}: no cutoff found" + ("; tried" if failed.failures else " in the time there was")]
+    tried = {
+        f"  {failed.sort}={size}, {f'{failure.words}: ' if failure.words else ''}{failure.reason}": None
+        for _, size, failure in failed.failures
+    }
+    lines += list(tried)[:MOST_ATTEMPTS]
+    more = len(tried) - MOST_ATTEMPTS
     lines += [f"  and {more} more"] if more > 0 else []
     if not outcome.found and failed is outcome.failed[0]:
         for _, size, failure in failed.failures:

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field, replace
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Goal, Group, Limits, solve_here
+from quorate.logic.structures import EvaluationError
 from quorate.logic.terms import TRUE, Sort
 from quorate.methods.cutoff.analysis import violations
 from quorate.methods.cutoff.candidates import anchors
 from quorate.methods.cutoff.facts import Facts
 from quorate.methods.cutoff.instance import Verification, verify
-from quorate.methods.cutoff.search import Search, find_cutoff, processor_seconds
+from quorate.methods.cutoff.prove import processor_seconds
+from quorate.methods.cutoff.search import Search, find_cutoff
 from quorate.methods.explicit import check
 from quorate.models.relational import RelationalModel
 from quorate.models.semantics import with_derived
@@ -37,7 +39,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """`seconds` by the clock for all of it, and for each sort that is tried."""
+    """`seconds` for all of it, and for each sort that is tried.
+
+    Half of the time, by the processor, is for cutoffs; what is left, by the clock, for the small instance.
+    """
 
     seconds: float = 60.0
     each: float = 15.0
@@ -73,7 +78,7 @@ def cutoff(
     solve_here(Group((), (Goal("is z3 there", TRUE),)), limits)
     began = processor_seconds()
     while True:
-        search = _next(small, outcome, limits, started + options.seconds / 2, options.each, progress)
+        search = _next(small, outcome, limits, began + options.seconds / 2, options.each, progress)
         if search is None:
             break
         assert search.pair is not None
@@ -99,7 +104,7 @@ def _next(
     for seconds in (each / 5, each):
         outcome.failed = []
         for sort in promising(model):
-            search = find_cutoff(model, sort, limits, facts, min(ends, time.monotonic() + seconds), progress)
+            search = find_cutoff(model, sort, limits, facts, min(ends, processor_seconds() + seconds), progress)
             if search.cutoff is not None:
                 return search
             outcome.failed.append(search)
@@ -143,7 +148,7 @@ def _candidate_instance(model: RelationalModel) -> Verification | None:
             break
         try:
             found = check.check(Instance(model, sizes), check.Options(engine="reference", timeout=left))
-        except InstanceError:
+        except (InstanceError, EvaluationError):
             break
         for result in found.results:
             if isinstance(result.evidence, Trace):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,7 +11,7 @@ from quorate.logic.terms import Sort
 from quorate.methods.cutoff.analysis import violations
 from quorate.methods.cutoff.candidates import Scene
 from quorate.methods.cutoff.facts import Facts
-from quorate.methods.cutoff.prove import Failure, Proof, Prover
+from quorate.methods.cutoff.prove import Failure, Proof, Prover, processor_seconds
 from quorate.models.relational import RelationalModel
 from quorate.proof.cutoffs import Cutoff, Pair
 
@@ -56,11 +54,6 @@ def find_cutoff(
     _find(search, model, limits, facts, ends, progress)
     search.seconds = processor_seconds() - began
     return search
-
-
-def processor_seconds() -> float:
-    """Seconds that this process and those it has waited for have used."""
-    return sum(os.times()[:4])
 
 
 def _find(
@@ -112,7 +105,7 @@ def _prove(
         for candidate in candidates:
             if candidate.likely != likely and (not preferred or not likely):
                 continue
-            if time.monotonic() > ends:
+            if processor_seconds() > ends:
                 search.cut_short = True
                 return None
             progress(f"{search.sort}={pair.size}: {candidate.words}")
