@@ -27,6 +27,8 @@ from quorate.logic.transform import conjuncts, nnf, skolem_constants, substitute
 from quorate.models.relational import RelationalModel, Transition
 
 Value = Term | None
+LARGEST_TERM = 6
+"""Terms with more parts are not followed, so that the analysis ends also where functions lead from a sort to itself."""
 MOST_WAYS = 64
 """An update is taken apart into at most that many ways to make it true; beyond, it is one way that needs everything."""
 
@@ -118,7 +120,8 @@ def value_of(term: Term, known: Mapping[Var, Value]) -> Value:
     values = {variable: known.get(variable) for variable in term.free}
     if any(value is None for value in values.values()):
         return None
-    return substitute(term, {variable: value for variable, value in values.items() if value is not None})
+    known_term = substitute(term, {variable: value for variable, value in values.items() if value is not None})
+    return known_term if sum(1 for _ in subterms(known_term)) <= LARGEST_TERM else None
 
 
 def clauses_of(formula: Term, known: Mapping[Var, Value]) -> list[Clause]:

@@ -160,4 +160,6 @@ def _deeper(part: Term, item: Collective, member: Var, known: dict[Var, Value]) 
     if None in arguments:
         return None
     atom = Apply(part.symbol, [a for a in arguments if a is not None])
+    if atom in (item.atom, *item.beyond):
+        return None
     return Collective(item.some, item.member, item.among, atom, (item.atom, *item.beyond))
