@@ -80,8 +80,9 @@ def published(seconds: float) -> list[str]:
     return lines
 
 
-def corpus(folders: list[str], seconds: float) -> list[str]:
-    """One row for each protocol of the folders."""
+def corpus(folders: list[str], seconds: float, rows: Path | None) -> list[str]:
+    """One row for each protocol of the folders; what `rows` holds already is not measured again."""
+    known: dict[str, Any] = json.loads(rows.read_text(encoding="utf-8")) if rows and rows.exists() else {}
     lines = [
         "| protocol | cutoffs found | CPU s | small instance | verdict | why no (further) cutoff |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -89,7 +90,13 @@ def corpus(folders: list[str], seconds: float) -> list[str]:
     count = total = 0
     for folder in folders:
         for path in sorted(p for p in Path(folder).rglob("*") if p.suffix in (".ivy", ".pyv")):
-            document = cutoff(path, seconds)
+            name = f"{path.parent.name}/{path.name}"
+            if name not in known:
+                document = cutoff(path, seconds)
+                known[name] = {"verdict": document["verdict"], "statistics": document["statistics"]}
+                if rows:
+                    rows.write_text(json.dumps(known), encoding="utf-8")
+            document = known[name]
             counted = document["statistics"]
             found = counted.get("cutoffs", [])
             total += 1
@@ -98,7 +105,7 @@ def corpus(folders: list[str], seconds: float) -> list[str]:
             reasons = [f"{sort}: {told[0] if told else 'time'}" for sort, told in counted.get("failed", {}).items()]
             small = (counted.get("small_instance") or "-") if found else "-"
             cpu = f"{counted.get('cutoff_cpu_seconds', 0.0):.2f}"
-            cells = [f"{path.parent.name}/{path.name}", sizes or "none", cpu, small, document["verdict"]]
+            cells = [name, sizes or "none", cpu, small, document["verdict"]]
             row = "| " + " | ".join([*cells, "; ".join(reasons).replace("|", "\\|") or "-"]) + " |"
             print(row, file=sys.stderr, flush=True)
             lines.append(row)
@@ -109,7 +116,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", nargs="*", default=[], metavar="FOLDER")
     parser.add_argument("--time", type=float, default=60.0, help="seconds for each protocol of Table II (default: 60)")
-    parser.add_argument("--corpus-time", type=float, default=8.0, help="seconds for each other protocol (default: 8)")
+    parser.add_argument("--corpus-time", type=float, default=16.0, help="seconds for each other protocol (default: 16)")
+    parser.add_argument("--rows", type=Path, help="keep what was measured in this file, and go on from it")
     parser.add_argument("--output", default=str(ROOT / "bench" / "cutoff.md"))
     arguments = parser.parse_args()
     lines = [
@@ -128,7 +136,7 @@ def main() -> None:
     ]
     if arguments.corpus:
         lines += ["", f"## Other protocols, {arguments.corpus_time:g} seconds each", ""]
-        lines += corpus(arguments.corpus, arguments.corpus_time)
+        lines += corpus(arguments.corpus, arguments.corpus_time, arguments.rows)
     Path(arguments.output).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -82,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     cutoff.add_argument("--certificate", metavar="FILE", help="write a certificate if all safety properties are proved")
     cutoff.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     _output(cutoff)
-    _limits(cutoff, timeout=5.0)
+    _limits(cutoff, timeout=1.5)
 
     check = verbs.add_parser("check", help="search one finite instance exhaustively, or all runs of k steps")
     _files(check)

@@ -78,7 +78,7 @@ def collective(part: Term, known: dict[Var, Value], sort: Sort) -> Collective | 
     if not isinstance(part, Forall) or len(part.variables) != 1 or part.variables[0].sort is not sort:
         return None
     member = part.variables[0]
-    body = part.body.args if isinstance(part.body, Or) else (part.body,)
+    body = [_abstracted(item) for item in (part.body.args if isinstance(part.body, Or) else (part.body,))]
     moving = [item for item in body if any(symbol.mutable for symbol in symbols_of(item))]
     if len(moving) != 1 or not isinstance(moving[0], Apply):
         return None
@@ -87,12 +87,23 @@ def collective(part: Term, known: dict[Var, Value], sort: Sort) -> Collective | 
     arguments = [arg if arg is member else value_of(arg, values) for arg in atom.args]
     if None in arguments or arguments.count(member) != 1:
         return None
-    among = conj(*(neg(item) for item in body if item is not atom))
     if any(isinstance(item, Equal) or (isinstance(item, Not) and isinstance(item.arg, Equal)) for item in body):
         return None
-    among = substitute(among, ground(values))
+    among = substitute(conj(*(neg(item) for item in body if item is not atom)), ground(values))
     some = tuple(sorted(among.free - {member}, key=lambda variable: variable.name))
     return Collective(some, member, among, Apply(atom.symbol, [arg for arg in arguments if arg is not None]))
+
+
+def _abstracted(item: Term) -> Term:
+    """A literal of a rigid relation with variables in place of what can change: it holds for some value of them."""
+    atom = item.arg if isinstance(item, Not) else item
+    if not isinstance(atom, Apply) or atom.symbol.mutable:
+        return item
+    arguments = [
+        Var(f"some {number}", arg.sort) if any(symbol.mutable for symbol in symbols_of(arg)) else arg
+        for number, arg in enumerate(atom.args)
+    ]
+    return neg(Apply(atom.symbol, arguments)) if isinstance(item, Not) else Apply(atom.symbol, arguments)
 
 
 def agree(model: RelationalModel, violation: Violation, sort: Sort) -> Agreement | None:
