@@ -32,7 +32,7 @@ from quorate.logic.terms import (
     ite,
     neg,
 )
-from quorate.logic.transform import Lambda, conjuncts, nnf, replace_symbols, substitute, subterms, symbols_of
+from quorate.logic.transform import Lambda, conjuncts, nnf, replace_symbols, subterms, symbols_of
 from quorate.methods.cutoff.analysis import Clause, Invocation, Violation, analyse, literals, ways
 from quorate.methods.cutoff.collective import Agreement, Collective, agree
 from quorate.models.relational import Named, RelationalModel, Transition
@@ -131,7 +131,7 @@ class Scene:
             yield f"the others are {element}", image(element)
         for atom in islice(self._splits(x), MOST_IMAGES):
             for first, second in permutations(order[-2:], 2):
-                yield f"{first} where {_shown(atom)}, else {second}", image(ite(atom, first, second))
+                yield f"{first} where {atom}, else {second}", image(ite(atom, first, second))
 
     def _splits(self, x: Var) -> Iterator[Term]:
         """Rigid atoms about an element and named ones."""
@@ -502,7 +502,3 @@ def _renamed(names: dict[Symbol, Symbol]) -> dict[Symbol, Lambda]:
         variables = tuple(Var(f"X{i}", sort) for i, sort in enumerate(old.arguments))
         definitions[old] = (variables, new(*variables))
     return definitions
-
-
-def _shown(atom: Term) -> str:
-    return str(substitute(atom, {}))

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 
-from quorate.engines.smt.session import Limits
-from quorate.logic.terms import Sort
+from quorate.engines.smt.session import Goal, Group, Limits, solve_here
+from quorate.logic.terms import Sort, disj
 from quorate.methods.cutoff.analysis import violations
 from quorate.methods.cutoff.candidates import Scene
 from quorate.methods.cutoff.facts import Facts
 from quorate.methods.cutoff.prove import Failure, Proof, Prover, processor_seconds
 from quorate.models.relational import RelationalModel
-from quorate.proof.cutoffs import Cutoff, Pair
+from quorate.proof.cutoffs import Cutoff, Obligations, Pair
 
 MOST_ELEMENTS = 4
 """Larger small instances are not tried."""
@@ -74,9 +74,24 @@ def _find(
                     break
                 proofs.append(found)
             else:
-                search.pair, search.proofs = pair, proofs
-                search.cutoff = Cutoff(sort.name, pair.size, tuple(proof.case for proof in proofs))
-                return
+                cutoff = Cutoff(sort.name, pair.size, tuple(proof.case for proof in proofs))
+                doubtful = unconfirmed(pair, cutoff, limits)
+                if doubtful is None:
+                    search.pair, search.proofs, search.cutoff = pair, proofs, cutoff
+                    return
+                failure = Failure(proofs[0].words, "confirmation", f"no answer when asked again: {doubtful}")
+                search.failures.append((scenes[0].violation.property, pair.size, failure))
+
+
+def unconfirmed(pair: Pair, cutoff: Cutoff, limits: Limits) -> str | None:
+    """An obligation of the whole cutoff that does not hold, asked from scratch: nothing of the search is believed."""
+    for group in Obligations(pair).all(cutoff.cases):
+        if group.claims:
+            any_of_them = disj(*(claim.negation for claim in group.claims))
+            (answer,) = solve_here(Group(group.hypotheses, (Goal(group.claims[0].name, any_of_them),)), limits)
+            if answer.status != "unsat":
+                return group.claims[0].name
+    return None
 
 
 def _prove(
