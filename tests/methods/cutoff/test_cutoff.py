@@ -207,7 +207,7 @@ def test_a_proof_is_certified(name: str, sizes: dict[str, int]) -> None:
 @pytest.mark.parametrize("name", [row[0] for row in TABLE])
 def test_every_protocol_of_the_table_is_certified(name: str) -> None:
     model = load(LIBRARY / name).model
-    outcome = cutoff(model, LIMITS, Options(120.0, 20.0))
+    outcome = cutoff(model, LIMITS, Options(120.0))
     assert outcome.certificate is not None
     assert all(item.accepted for item in recheck(model, outcome.certificate, 60.0, 2048, 2))
 

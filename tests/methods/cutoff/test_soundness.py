@@ -55,7 +55,7 @@ def violated_at(model: RelationalModel, largest: int, seconds: float) -> dict[st
 
 def judge(model: RelationalModel, seconds: float, largest: int) -> str:
     """The verdict of `cutoff`, after everything that it claims has been compared with plain searches."""
-    outcome = cutoff(model, LIMITS, Options(seconds, seconds / 3))
+    outcome = cutoff(model, LIMITS, Options(seconds))
     verdicts = {result.verdict for result in outcome.results}
     for result in outcome.results:
         if result.verdict == "violated":
@@ -74,7 +74,7 @@ def test_protocols_that_break_only_with_more_nodes_are_not_proved(name: str) -> 
     for size in (1, 2):
         found = check.check(Instance(model, {sort: size}), check.Options(engine="reference"))
         assert {result.verdict for result in found.results} == {"proved"}, "a small instance is safe"
-    outcome = cutoff(model, LIMITS, Options(10.0, 3.0))
+    outcome = cutoff(model, LIMITS, Options(10.0))
     assert [result.verdict for result in outcome.results] == ["violated"]
     assert outcome.found == []
 

@@ -39,13 +39,14 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """`seconds` for all of it, and for each sort that is tried.
-
-    Half of the time, by the processor, is for cutoffs; what is left, by the clock, for the small instance.
-    """
+    """`seconds` for all of it: half of them, by the processor, for cutoffs; what is left, by the clock, for the small instance."""
 
     seconds: float = 60.0
-    each: float = 15.0
+
+    @property
+    def each(self) -> float:
+        """Processor seconds for each sort that is tried."""
+        return self.seconds / 4
 
 
 @dataclass
