@@ -18,7 +18,7 @@ from quorate.logic.terms import TRUE, Sort
 from quorate.methods.cutoff.analysis import violations
 from quorate.methods.cutoff.candidates import anchors
 from quorate.methods.cutoff.facts import Facts
-from quorate.methods.cutoff.instance import Verification, verify
+from quorate.methods.cutoff.instance import Verification, few_initial_states, verify
 from quorate.methods.cutoff.prove import processor_seconds
 from quorate.methods.cutoff.search import Search, find_cutoff
 from quorate.methods.explicit import check
@@ -39,7 +39,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """`seconds` for all of it: half of them, by the processor, for cutoffs; what is left, by the clock, for the small instance."""
+    """`seconds` for all of it: half of them, by the processor, for cutoffs; what is left, by the clock, for what remains."""
 
     seconds: float = 60.0
 
@@ -148,7 +148,10 @@ def _candidate_instance(model: RelationalModel) -> Verification | None:
         if left <= 0:
             break
         try:
-            found = check.check(Instance(model, sizes), check.Options(engine="reference", timeout=left))
+            instance = Instance(model, sizes)
+            if few_initial_states(instance) is None:
+                break
+            found = check.check(instance, check.Options(engine="reference", timeout=left))
         except (InstanceError, EvaluationError):
             break
         for result in found.results:

@@ -6,8 +6,10 @@ that the checker proves inductive, like any other.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from quorate.engines.explicit.compile import CompilerError
 from quorate.engines.explicit.instance import Instance
@@ -25,6 +27,8 @@ from quorate.proof.traces import Trace
 
 MOST_STATES, LONGEST = 4000, 400_000
 """Of how many states, and of how many characters, an invariant is made that lists what can be reached."""
+MOST_SECONDS = 15.0
+"""Processor seconds that an exploration may take."""
 
 Progress = Callable[[str], None]
 
@@ -53,11 +57,15 @@ def explore(model: RelationalModel) -> Verification | None:
     """All states of an instance in which every sort is finite; None if there are too many to list."""
     try:
         instance = Instance(model, {})
-        search = ReferenceSearch(Reference(instance.system), symmetry=False, keep_going=False)
+        reference = few_initial_states(instance)
     except InstanceError:
         return None
+    if reference is None:
+        return None
+    search = ReferenceSearch(reference, symmetry=False, keep_going=False)
     search.begin()
-    while search.status == RUNNING and len(search.seen) <= MOST_STATES:
+    ends = time.process_time() + MOST_SECONDS
+    while search.status == RUNNING and len(search.seen) <= MOST_STATES and time.process_time() < ends:
         search.run(0.0)
     if search.first:
         outcome = check.check(instance, check.Options(engine="reference", symmetry=False))
@@ -71,7 +79,15 @@ def explore(model: RelationalModel) -> Verification | None:
         return None
     count = len(search.seen)
     words = f"all {count:,} reachable states of the small instance are safe"
+    if count == 1:
+        words = "the only reachable state of the small instance is safe"
     return Verification(words, certify(model, model.safety, [invariant], {}), None, count)
+
+
+def few_initial_states(instance: Instance, most: int = MOST_STATES) -> Reference | None:
+    """The plain engine of an instance, if there are few enough states to begin with."""
+    reference = Reference(instance.system)
+    return reference if sum(1 for _ in islice(reference.initial(), most + 1)) <= most else None
 
 
 def reachable(instance: Instance, states: Sequence[tuple[Sequence[int], int]]) -> Term:
