@@ -100,11 +100,13 @@ def cutoff(
 def _next(
     model: RelationalModel, outcome: Outcome, limits: Limits, ends: float, each: float, progress: Progress
 ) -> Search | None:
-    """A cutoff for one more sort: a short look at every sort, then a long one."""
+    """A cutoff for one more sort: a short look at every sort, and, as long as there is none at all, a long one."""
     facts = Facts(model)
-    for seconds in (each / 5, each):
+    before = {search.sort.name for search in outcome.failed}
+    order = sorted(promising(model), key=lambda sort: sort.name in before)
+    for seconds in (each / 5,) if outcome.found else (each / 5, each):
         outcome.failed = []
-        for sort in promising(model):
+        for sort in order:
             search = find_cutoff(model, sort, limits, facts, min(ends, processor_seconds() + seconds), progress)
             if search.cutoff is not None:
                 return search
