@@ -72,6 +72,8 @@ def _details(outcome: Outcome) -> list[str]:
     for failed in outcome.failed:
         if failed.sort in outcome.unbounded:
             details.append("\n".join(_failed(outcome, failed)))
+    if outcome.vacuous:
+        details.append(f"never taken, so that nothing is shown about it: {', '.join(outcome.vacuous)}")
     if outcome.found and outcome.verification is not None:
         kept = ", ".join(map(str, outcome.unbounded))
         open_sorts = f"; unbounded in it: {kept}" if kept else ""
@@ -122,5 +124,6 @@ def _statistics(outcome: Outcome) -> dict[str, Any]:
         "cutoff_cpu_seconds": round(outcome.cutoff_seconds, 3),
         "small_instance": outcome.verification.words if outcome.verification else None,
         "states": outcome.verification.states if outcome.verification else None,
+        "vacuous": outcome.vacuous,
         "unbounded": [sort.name for sort in outcome.unbounded],
     }

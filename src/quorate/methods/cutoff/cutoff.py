@@ -20,7 +20,7 @@ from quorate.methods.cutoff.candidates import anchors
 from quorate.methods.cutoff.facts import Facts
 from quorate.methods.cutoff.instance import Verification, few_initial_states, verify
 from quorate.methods.cutoff.prove import processor_seconds
-from quorate.methods.cutoff.search import Search, find_cutoff
+from quorate.methods.cutoff.search import Search, find_cutoff, vacuous
 from quorate.methods.explicit import check
 from quorate.models.relational import RelationalModel
 from quorate.models.semantics import with_derived
@@ -61,6 +61,8 @@ class Outcome:
     results: tuple[Result, ...] = ()
     cutoff_seconds: float = 0.0
     """Processor seconds for the cutoffs alone."""
+    vacuous: tuple[str, ...] = ()
+    """Transitions that are never taken."""
     unbounded: tuple[Sort, ...] = ()
     """Sorts of the small instance that have no size."""
 
@@ -90,6 +92,9 @@ def cutoff(
     if not outcome.found:
         outcome.verification = _candidate_instance(flattened(model))
         return _finished(outcome, started, "no cutoff was found")
+    first = outcome.found[0]
+    assert first.pair is not None and first.cutoff is not None
+    outcome.vacuous = tuple(vacuous(first.pair, first.cutoff, limits))
     progress("verifying the small instance")
     outcome.verification = verify(small, limits, max(1.0, ends - time.monotonic()), progress)
     if outcome.verification.certificate is not None:

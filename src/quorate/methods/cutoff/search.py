@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from quorate.engines.smt.session import Goal, Group, Limits, solve_here
-from quorate.logic.terms import Sort, disj
+from quorate.logic.terms import TRUE, Sort, disj
 from quorate.methods.cutoff.analysis import violations
 from quorate.methods.cutoff.candidates import Scene
 from quorate.methods.cutoff.facts import Facts
@@ -92,6 +92,18 @@ def unconfirmed(pair: Pair, cutoff: Cutoff, limits: Limits) -> str | None:
             if answer.status != "unsat":
                 return group.claims[0].name
     return None
+
+
+def vacuous(pair: Pair, cutoff: Cutoff, limits: Limits) -> list[str]:
+    """Transitions that no state allows that is related to one of the small instance: what is proved of them says nothing."""
+    found = []
+    obligations = Obligations(pair)
+    for transition in pair.large.transitions:
+        groups = [obligations.step(case, transition) for case in cutoff.cases]
+        taken = Goal(f"{transition.name} is taken", TRUE)
+        if all(solve_here(Group(group.hypotheses, (taken,)), limits)[0].status == "unsat" for group in groups):
+            found.append(transition.name)
+    return found
 
 
 def _prove(
