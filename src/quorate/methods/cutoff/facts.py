@@ -22,6 +22,8 @@ from quorate.models.relational import Named, RelationalModel
 
 SAMPLES, SECONDS = 300, 0.2
 """How many states of an instance are sampled, and for how long."""
+MOST_VARIABLES = 6
+"""Facts with more variables are not offered: a counterexample is checked by evaluating them."""
 MOST_FACTS, MOST_WORK = 4000, 600
 """How large the pool may be, and how large an instance that is sampled."""
 
@@ -122,13 +124,15 @@ class Facts:
             places = range(len(symbol.arguments))
             for place in places:
                 for shared in product((False, True), repeat=len(places)):
-                    if not shared[place]:
+                    if not shared[place] and 2 * len(places) - sum(shared) <= MOST_VARIABLES:
                         yield Unique(symbol, tuple(i for i in places if shared[i]), place)
         for (i, first), (j, second) in product(enumerate(relations), repeat=2):
             choices = [
                 [None, *(p for p, other in enumerate(first.arguments) if other is sort)] for sort in second.arguments
             ]
             for pattern in product(*choices):
+                if len(first.arguments) + pattern.count(None) > MOST_VARIABLES:
+                    continue
                 if i < j:
                     yield Between(first, second, pattern, True)
                 if i != j:

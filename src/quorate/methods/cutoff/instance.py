@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from quorate.engines.explicit.compile import CompilerError
@@ -27,6 +27,8 @@ from quorate.proof.traces import Trace
 
 MOST_STATES, LONGEST = 4000, 400_000
 """Of how many states, and of how many characters, an invariant is made that lists what can be reached."""
+PATIENCE = 30.0
+"""Seconds by the clock that a solver has for a query about the small instance: candidates are many, it is one."""
 MOST_SECONDS = 15.0
 """Processor seconds that an exploration may take."""
 
@@ -132,8 +134,9 @@ def _element(sort: Sort, value: int) -> Term:
 
 def inferred(model: RelationalModel, limits: Limits, seconds: float, progress: Progress) -> Verification:
     """Invariants for the sorts that have no size."""
+    patient = replace(limits, timeout=max(limits.timeout, PATIENCE))
     try:
-        outcome = infer(model, limits, Options(seconds=seconds), progress)
+        outcome = infer(model, patient, Options(seconds=seconds), progress)
     except (CompilerError, InstanceError, EvaluationError) as problem:
         return Verification(f"the small instance cannot be handled: {problem}")
     for result in outcome.results:
