@@ -104,8 +104,8 @@ def published(seconds: float, rows: Rows) -> list[str]:
     return lines
 
 
-def corpus(folders: list[str], seconds: float, rows: Rows) -> list[str]:
-    """One row for each protocol of the folders."""
+def corpus(folders: list[str], seconds: float, rows: Rows, known_only: bool) -> list[str]:
+    """One row for each protocol of the folders; if wanted, without further measurements."""
     lines = [
         "| protocol | cutoffs found | CPU s | small instance | verdict | why no (further) cutoff |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -114,6 +114,9 @@ def corpus(folders: list[str], seconds: float, rows: Rows) -> list[str]:
     for folder in folders:
         for path in sorted(p for p in Path(folder).rglob("*") if p.suffix in (".ivy", ".pyv")):
             name = f"{path.parent.name}/{path.name}"
+            if known_only and name not in rows.known:
+                lines.append(f"| {name} | not measured | - | - | - | - |")
+                continue
             document = rows.get(name, lambda path=path: cutoff(path, seconds))  # type: ignore[misc]
             counted = document["statistics"]
             found = counted.get("cutoffs", [])
@@ -135,6 +138,9 @@ def main() -> None:
     parser.add_argument("--time", type=float, default=60.0, help="seconds for each protocol of Table II (default: 60)")
     parser.add_argument("--corpus-time", type=float, default=10.0, help="seconds for each other protocol (default: 10)")
     parser.add_argument("--rows", type=Path, help="keep what was measured in this file, and go on from it")
+    parser.add_argument(
+        "--known-only", action="store_true", help="measure nothing in the folders, show what --rows holds"
+    )
     parser.add_argument("--output", default=str(ROOT / "bench" / "cutoff.md"))
     arguments = parser.parse_args()
     rows = Rows(arguments.rows)
@@ -153,8 +159,8 @@ def main() -> None:
         *published(arguments.time, rows),
     ]
     if arguments.corpus:
-        lines += ["", f"## Other protocols, {arguments.corpus_time:g} seconds each", ""]
-        lines += corpus(arguments.corpus, arguments.corpus_time, rows)
+        lines += ["", f"## Other protocols, up to {arguments.corpus_time:g} seconds each", ""]
+        lines += corpus(arguments.corpus, arguments.corpus_time, rows, arguments.known_only)
     Path(arguments.output).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
