@@ -118,15 +118,15 @@ def _trees(text: str) -> list[Tree]:
     return stack[0]
 
 
-def read(text: str, sorts: Iterable[Sort], symbols: Iterable[Symbol]) -> Term:
-    """The closed formula that a symbolic expression denotes; every sort is checked."""
+def read(text: str, sorts: Iterable[Sort], symbols: Iterable[Symbol], sort: Sort = BOOL) -> Term:
+    """The closed formula, or term of another sort, that a symbolic expression denotes; every sort is checked."""
     trees = _trees(text)
     if len(trees) != 1:
         raise SexprError("one term is expected")
     reader = _Reader({sort.name: sort for sort in (BOOL, INT, *sorts)}, symbols)
     term = reader.term(trees[0], {})
-    if term.sort is not BOOL:
-        raise SexprError("a formula is expected")
+    if term.sort is not sort:
+        raise SexprError("a formula is expected" if sort is BOOL else f"a term of sort {sort} is expected")
     return term
 
 

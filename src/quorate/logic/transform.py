@@ -140,7 +140,7 @@ def _rewrite(term: Term, values: dict[Var, Term], definitions: Mapping[Symbol, L
                 variables, body = definitions[term.symbol]
                 done = substitute(body, dict(zip(variables, children, strict=True)))
             else:
-                done = _rebuild_simplified(term, children)
+                done = rebuild_simplified(term, children)
         memo[term] = done
         return done
 
@@ -161,7 +161,7 @@ def _rewrite_binder(
     return type(term)(variables, _rewrite(term.body, inner, definitions))
 
 
-def _rebuild_simplified(term: Term, children: tuple[Term, ...]) -> Term:
+def rebuild_simplified(term: Term, children: tuple[Term, ...]) -> Term:
     """Rebuild after a rewrite, folding the constants it introduced but leaving untouched nodes as they are."""
     if children == term.children:
         return term

@@ -1,7 +1,8 @@
 """Certificates: data from which the checker re-establishes `proved` from the protocol text alone.
 
 A certificate holds invariants, perhaps refutations of the violations that they do not exclude by themselves, and, as
-hints that only save time, which hypotheses sufficed for which obligation.  Nothing in it is believed: see `checker`.
+hints that only save time, which hypotheses sufficed for which obligation.  Where it holds cutoffs, invariants and refutations
+are about the small instance that they lead to.  Nothing in it is believed: see `checker`.
 """
 
 from __future__ import annotations
@@ -95,6 +96,8 @@ class Certificate:
     invariants: tuple[tuple[str, str], ...]
     hints: Mapping[str, tuple[str, ...]]
     refutations: tuple[Refutation, ...] = ()
+    cutoffs: tuple[Mapping[str, Any], ...] = ()
+    """Each cuts off one sort of what the one before it has left; `cutoffs.read` makes sense of them."""
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -108,6 +111,8 @@ class Certificate:
             "refutations": [refutation.to_json() for refutation in self.refutations],
             "hints": {name: list(used) for name, used in sorted(self.hints.items())},
         }
+        if self.cutoffs:
+            body["cutoffs"] = list(self.cutoffs)
         return {**body, "digest": _digest(body)}
 
     def invariant_terms(self, model: RelationalModel) -> list[tuple[str, Term]]:
@@ -147,7 +152,7 @@ def from_json(document: Any) -> Certificate:
         raise CertificateError("this is not a Quorate certificate")
     body = {key: value for key, value in document.items() if key != "digest"}
     expected = {"format", "version", "protocol", "sha256", "verdict", "safety", "invariants", "refutations", "hints"}
-    if set(body) != expected or body["version"] != VERSION:
+    if set(body) - {"cutoffs"} != expected or body["version"] != VERSION:
         raise CertificateError("the certificate has unknown or missing fields, or another version")
     if document.get("digest") != _digest(body):
         raise CertificateError("the certificate was altered: its digest does not match")
@@ -161,6 +166,7 @@ def from_json(document: Any) -> Certificate:
             invariants=tuple((_text(item["name"]), _text(item["formula"])) for item in _list(body["invariants"])),
             hints={_text(name): tuple(_text(used) for used in _list(row)) for name, row in body["hints"].items()},
             refutations=tuple(Refutation.from_json(item) for item in _list(body["refutations"])),
+            cutoffs=tuple(_list(body.get("cutoffs", []))),
         )
     except (TypeError, KeyError, AttributeError, ValueError):
         raise CertificateError("the certificate is malformed") from None

@@ -18,6 +18,9 @@ speaks of, and builds up formulas K(c) that hold in all states of the run, by st
     backward       A ∧ J ∧ K ∧ bad(c) ∧ ¬Fi,      A ∧ J ∧ S ∧ K ∧ guard ∧ (J ∧ K ∧ F)[updates] ∧ ¬Fi
     end            A ∧ J ∧ K ∧ initial            or A ∧ J ∧ K ∧ bad(c)
 
+Where a certificate holds cutoffs, it has to show first that the violations of the protocol show in a small instance (`cutoffs`),
+and all of the above is about that instance.
+
 F[updates] is F with every changed symbol replaced by its new value.  Leaving out hypotheses can only make an obligation
 harder to prove, and so can replacing a negated claim by instances of it (`logic/instances`); so the hints of a certificate,
 which name hypotheses and terms to put in (`witness ..`), save time but cannot make the checker accept anything false.
@@ -39,6 +42,7 @@ from quorate.logic.terms import TRUE, Symbol, Term, Var, conj, exists, neg
 from quorate.logic.transform import conjuncts, replace_symbols, substitute, symbols_of
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, CertificateError, Refutation
+from quorate.proof.cutoffs import Obligations, opened
 
 SOLVERS = ("z3", "cvc5")
 _GUARD = re.compile("guard [0-9]+")
@@ -92,19 +96,27 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
     if not certificate.safety or not set(certificate.safety) <= {item.name for item in model.safety}:
         raise CertificateError("the certificate does not speak of safety properties of the protocol")
     model = replace(model, safety=tuple(item for item in model.safety if item.name in certificate.safety))
-    invariants = _invariants(model, certificate)
-    background = tuple(model.background())
     hints = certificate.hints
 
     def obligation(name: str, negation: Term) -> Obligation:
         return Obligation(name, negation, hints.get(name))
+
+    found: list[Section] = []
+    for document in certificate.cutoffs:
+        pair, cutoff = opened(model, document)
+        for group in Obligations(pair).all(cutoff.cases):
+            claims = tuple(obligation(claim.name, claim.negation) for claim in group.claims)
+            found.append(Section(group.hypotheses, claims))
+        model = pair.small
+    invariants = _invariants(model, certificate)
+    background = tuple(model.background())
 
     refuted = {refutation.property for refutation in certificate.refutations}
     if not refuted <= set(certificate.safety):
         raise CertificateError("a refutation is about something that is not a safety property")
     safety = tuple(item for item in model.safety if item.name not in {known.name for known in invariants})
     initially = [obligation(f"initially {item.name}", neg(item.formula)) for item in invariants]
-    found = [Section((*background, *model.initial), tuple(initially))]
+    found.append(Section((*background, *model.initial), tuple(initially)))
     for transition in model.transitions:
         constants, guard = _instance(transition)
         preserved = [

@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         "parse": parse,
         "induct": induct,
         "infer": infer,
+        "cutoff": cutoff,
         "check": check,
         "simulate": simulate,
         "verify": verify,
@@ -91,7 +92,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             if getattr(arguments, name, None):
                 raise UsageError(f"--{name} needs a single FILE")
     files = [getattr(arguments, name, None) for name in ("output", "write", "report", "resume")]
-    if arguments.verb in ("induct", "infer", "check", "simulate", "verify"):
+    if arguments.verb in ("induct", "infer", "cutoff", "check", "simulate", "verify"):
         files += [getattr(arguments, "certificate", None), getattr(arguments, "trace", None)]
     for path in filter(None, files):
         folder = Path(path).parent
@@ -293,6 +294,13 @@ def infer(arguments: argparse.Namespace) -> int:
     from quorate.apps.cli.inferring import infer as run_infer
 
     return run_infer(arguments)
+
+
+def cutoff(arguments: argparse.Namespace) -> int:
+    """Find small instances that stand for all sizes, and verify them."""
+    from quorate.apps.cli.cutting import cutoff as run_cutoff
+
+    return run_cutoff(arguments)
 
 
 def check(arguments: argparse.Namespace) -> int:

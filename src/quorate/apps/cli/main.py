@@ -83,6 +83,16 @@ def build_parser() -> argparse.ArgumentParser:
     _output(infer)
     _limits(infer, seed="random seed of the samples and the solvers")
 
+    cutoff = verbs.add_parser("cutoff", help="find a small instance that stands for all sizes, prove it, and verify it")
+    _files(cutoff)
+    cutoff.add_argument(
+        "--time", type=_seconds, default=60.0, metavar="SECONDS", help="for all of it, per file (default: 60)"
+    )
+    cutoff.add_argument("--certificate", metavar="FILE", help="write a certificate if all safety properties are proved")
+    cutoff.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
+    _output(cutoff)
+    _limits(cutoff, timeout=1.5)
+
     check = verbs.add_parser("check", help="search one finite instance exhaustively, or all runs of k steps")
     _files(check)
     check.add_argument(
@@ -228,7 +238,7 @@ def _output(
 def _limits(
     parser: argparse.ArgumentParser, timeout: float | None = 60.0, seed: str = "random seed of the solvers"
 ) -> None:
-    usual = "60" if timeout else "60; an exhaustive search has no limit"
+    usual = f"{timeout:g}" if timeout else "60; an exhaustive search has no limit"
     parser.add_argument(
         "--timeout",
         type=_seconds,

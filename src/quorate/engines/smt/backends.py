@@ -135,8 +135,8 @@ class Z3Backend:
             using = range(len(self.assumptions)) if question.using is None else question.using
             result = self.solver.check(*(self.assumptions[i] for i in using))
             if result == z3.unsat:
-                core = {str(literal) for literal in self.solver.unsat_core()}
-                indices = tuple(i for i, literal in enumerate(self.assumptions) if str(literal) in core)
+                core = {literal.get_id() for literal in self.solver.unsat_core()}
+                indices = tuple(i for i, literal in enumerate(self.assumptions) if literal.get_id() in core)
                 return Reply("unsat", core=indices, backend="z3")
             if result == z3.sat:
                 request = self.task.model

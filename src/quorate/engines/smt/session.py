@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from quorate.engines.smt.backends import ModelRequest, Option, Question, Reply, Status, Task, decode
+from quorate.engines.smt.backends import ModelRequest, Option, Question, Reply, Status, Task, decode, open_backend
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
 from quorate.logic.structures import EvaluationError, Evaluator, Structure
@@ -155,6 +155,26 @@ def solve(groups: Sequence[Group], limits: Limits) -> Iterator[tuple[int, int, A
             yield number, goal, _answer(prepared[number], goal, reply)
     for number, goal in stubborn:
         yield number, goal, _insist(prepared[number], goal, limits)
+
+
+def solve_here(group: Group, limits: Limits) -> list[Answer]:
+    """Decide the goals of one group like `solve`, but let z3 begin in this process: for many groups of small questions.
+
+    Starting a process costs more than such a question.  What z3 leaves open after a moment is asked in processes of its own.
+    """
+    prepared = prepare(group)
+    if limits.dump:
+        dump([prepared], limits.dump)
+    task = prepared.task(limits, "z3", min(QUICK_SECONDS, limits.timeout), range(len(prepared.goals)))
+    backend = open_backend(task)
+    answers = []
+    for goal, question in enumerate(task.questions):
+        reply = backend.ask(question)
+        if reply.status == "unknown" and limits.timeout > task.timeout:
+            answers.append(_insist(prepared, goal, limits))
+        else:
+            answers.append(_answer(prepared, goal, reply))
+    return answers
 
 
 def _insist(prepared: _Prepared, goal: int, limits: Limits) -> Answer:
