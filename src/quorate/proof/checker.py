@@ -260,8 +260,14 @@ def _after(model: RelationalModel, transition: Transition, formula: Term) -> Ter
 def recheck(
     model: RelationalModel, certificate: Certificate, timeout: float, memory_mb: int, jobs: int, proofs: bool = False
 ) -> Iterator[Outcome]:
+    """Discharge every obligation of a certificate with every solver; yields the outcomes in order."""
+    return discharge(sections(model, certificate), timeout, memory_mb, jobs, proofs)
+
+
+def discharge(
+    listed: Sequence[Section], timeout: float, memory_mb: int, jobs: int, proofs: bool = False
+) -> Iterator[Outcome]:
     """Discharge every obligation with every solver; yields the outcomes in order."""
-    listed = sections(model, certificate)
     prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
     outcomes = [[Outcome(obligation) for obligation in section.obligations] for section in listed]
     waiting = deque(outcome for row in outcomes for outcome in row)
