@@ -124,7 +124,7 @@ def _violation(
     graph: Graph, demands: list[Requirement], open_: Array, begun: Array, distance: Array, by: Array, stuck: Array
 ) -> tuple[int, int, Lasso] | None:
     """The shortest way to a trigger and on without the goal, to where a run ends or may go round forever."""
-    alive, back = graph.distances(begun, open_)
+    alive, _ = graph.distances(begun, open_)
     waiting = alive >= 0
     ends = waiting & stuck
     loops = list(fair_components(graph, waiting, demands))

@@ -60,6 +60,8 @@ class Pairs:
             return result
         number = next(i for i, t in enumerate(model.transitions) if t.name == fairness.transition)
         result[self.kind == number] = True
+        if not result.any():
+            return result
         env: dict[Var, Array] = {v: a.reshape(1, -1) for v, a in assignments(fairness.variables, self.sizes).items()}
         for parameter, argument in zip(model.transitions[number].parameters, fairness.arguments, strict=True):
             if argument is not None:
