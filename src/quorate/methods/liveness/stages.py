@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement, product
 from math import prod
 
 import numpy
 
 from quorate.logic.structures import domain
-from quorate.logic.terms import BOOL, And, Apply, Not, Quantified, Sort, Symbol, Term, Var, conj, equal, neg
+from quorate.logic.terms import BOOL, And, Apply, Not, Quantified, Sort, Symbol, Term, Var, conj, equal, exists, neg
 from quorate.logic.transform import conjuncts, fresh_name, nnf, substitute, symbols_of
 from quorate.methods.inference.states import Array
 from quorate.methods.liveness.samples import Samples
@@ -39,7 +40,7 @@ class _Part:
     breaks: Array
     gone: Array
 
-    def score(self, active: Array, count: int) -> tuple[int, int, int]:
+    def score(self, active: Array, count: int) -> tuple[int, int, int, int]:
         """Smaller is better: broken by many unreachable steps; excluding few of the steps that are left; large.
 
         Parts that only small instances need exclude few steps each.
@@ -47,7 +48,8 @@ class _Part:
         wild = active[count:]
         broken = int((self.breaks[count:] & wild).sum() * 10 // max(1, int(wild.sum())))
         covered = int((self.gone & active)[:count].sum() * 20 // max(1, int(active[:count].sum())))
-        return broken, -covered, self.weight
+        excluded = int((self.gone[count:] & wild).sum() * 20 // max(1, int(wild.sum())))
+        return broken, -covered, -excluded, self.weight
 
 
 class Search:
@@ -68,7 +70,7 @@ class Search:
         parts: list[_Part] = []
         active = numpy.ones(self.all, bool)
         for level in levels:
-            while active[: self.count].any():
+            while active.any():
                 found = self._best(level, active)
                 if found is None:
                     break
@@ -79,7 +81,7 @@ class Search:
                     f"{level}: {len(parts)} stages, {left:,} of {self.count:,} steps left: {found.stage.formula}"
                 )
             if not active[: self.count].any():
-                return [part.stage for part in self._pruned(parts)], active[: self.count]
+                return [part.stage for part in self._pruned(parts, int(active.sum()))], active[: self.count]
         return None, active[: self.count]
 
     def left(self, active: Array) -> str:
@@ -87,21 +89,21 @@ class Search:
         kinds = numpy.concatenate([pairs.kind for pairs in self.samples.pairs])[active]
         return ", ".join(self.model.transitions[kind].name for kind in sorted(set(kinds.tolist())))
 
-    def _pruned(self, parts: list[_Part]) -> list[_Part]:
-        """Without what is not needed, last and heaviest ones first."""
+    def _pruned(self, parts: list[_Part], most: int) -> list[_Part]:
+        """Without what is not needed, heaviest ones first; so many unreachable steps may be left."""
         for part in sorted(parts, key=lambda part: (-part.weight, -parts.index(part))):
             rest = [other for other in parts if other is not part]
-            if self._covers(rest):
+            if self._covers(rest, most):
                 parts = rest
         return parts
 
-    def _covers(self, parts: Sequence[_Part]) -> bool:
-        active = numpy.ones(self.count, bool)
+    def _covers(self, parts: Sequence[_Part], most: int) -> bool:
+        active = numpy.ones(self.all, bool)
         for part in parts:
-            if (part.breaks[: self.count] & active).any():
+            if (part.breaks & active)[: self.count].any():
                 return False
-            active &= ~part.gone[: self.count]
-        return not active.any()
+            active &= ~part.gone & ~part.breaks
+        return not active[: self.count].any() and int(active.sum()) <= most
 
     def _best(self, level: Level, active: Array) -> _Part | None:
         """The part of a level that needs the least, and excludes the most."""
@@ -112,6 +114,10 @@ class Search:
                 part = literals.best_rank(active, self.count, level.literals, self.bounded) if literals else None
                 if part is not None:
                     parts.append(part)
+                if literals and level.projected and len(variables) > 1:
+                    part = literals.best_projection(active, self.count, self.bounded)
+                    if part is not None:
+                        parts.append(part)
         return min(parts, key=lambda part: part.score(active, self.count), default=None)
 
     def _literals(self, variables: tuple[Var, ...]) -> _Literals | None:
@@ -145,9 +151,11 @@ class Level:
     variables: int
     literals: int
     conditions: int
+    projected: bool = False
+    """Whether a rank may say that there is a value of its last variable."""
 
     def __str__(self) -> str:
-        return f"{self.variables} variables, {self.literals} literals"
+        return f"{self.variables} variables, {self.literals} literals{', projected' * self.projected}"
 
     def blocks(self, sorts: Sequence[Sort], taken: set[str]) -> Iterator[tuple[Var, ...]]:
         """The variables of a rank, of every choice of sorts."""
@@ -163,7 +171,15 @@ class Level:
                 yield tuple(made)
 
 
-LEVELS = (Level(1, 2, 0), Level(2, 2, 1), Level(1, 3, 1), Level(3, 2, 2), Level(2, 3, 2))
+LEVELS = (
+    Level(1, 2, 0),
+    Level(2, 2, 1),
+    Level(1, 3, 1),
+    Level(2, 2, 1, True),
+    Level(3, 1, 1, True),
+    Level(3, 2, 2),
+    Level(2, 3, 2),
+)
 
 
 class _Literals:
@@ -229,13 +245,59 @@ class _Literals:
                 before = numpy.bitwise_and.reduce(self.before[list(chosen)], axis=0)
                 after = numpy.bitwise_and.reduce(self.after[list(chosen)], axis=0)
                 breaks, gone = (after & ~before) != 0, (before & ~after) != 0
-                if breaks[places].any() or not gone[places].any():
+                if breaks[places].any() or not (gone & active & ~breaks).any():
                     continue
                 stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
                 part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
                 if best is None or part.score(active, count) < best.score(active, count):
                     best = part
         return best
+
+    def best_projection(self, active: Array, count: int, bounded: Collection[Sort]) -> _Part | None:
+        """The best rank that says: for some value of the last variable, two or three literals hold, the first mutable."""
+        *rest, last = self.variables
+        places = numpy.flatnonzero(active[:count])
+        few = places[:: max(1, len(places) // FIRST)]
+        speaking = [i for i, term in enumerate(self.terms) if last in term.free]
+        anchors = [i for i in speaking if any(symbol.mutable for symbol in symbols_of(self.terms[i]))]
+        heads = [(i, j) for i in anchors for j in speaking if i != j and (j > i or j not in anchors)]
+        best: _Part | None = None
+        for chosen in [*heads, *((*head, k) for head in heads for k in speaking if k > head[1] and k != head[0])]:
+            before, after = (self._projected(array, chosen, few) for array in (self.before, self.after))
+            if (after & ~before).any() or not (before != after).any():
+                continue
+            body = conj(*(self.terms[i] for i in chosen))
+            stage = Stage("rank", tuple(rest), exists((last,), body))
+            if not all(v.sort not in bounded for v in rest):
+                continue
+            before, after = (self._projected(array, chosen) for array in (self.before, self.after))
+            breaks, gone = (after & ~before).any(axis=1), (before & ~after).any(axis=1)
+            if breaks[places].any() or not (gone & active & ~breaks).any():
+                continue
+            part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
+            if best is None or part.score(active, count) < best.score(active, count):
+                best = part
+        return best
+
+    def _projected(self, array: Array, chosen: Sequence[int], places: Array | None = None) -> Array:
+        """Truth values of a conjunction with a bit per value of all variables but the last, for which some value does."""
+        words = numpy.bitwise_and.reduce(array[list(chosen)] if places is None else array[list(chosen)][:, places], axis=0)
+        bits = (words.reshape(-1, 1) >> numpy.arange(WORD, dtype=numpy.uint64)) & numpy.uint64(1)
+        columns = self._columns if places is None else self._columns[places]
+        result = numpy.zeros((len(words), WORD), bool)
+        rows = numpy.arange(len(words)).reshape(-1, 1)
+        hit = bits.astype(bool)
+        result[numpy.broadcast_to(rows, hit.shape)[hit], columns[hit]] = True
+        return result
+
+    @cached_property
+    def _columns(self) -> Array:
+        """For each pair and bit, the number of the values of all variables but the last."""
+        parts = []
+        for pairs in self.pairs:
+            size = len(domain(self.variables[-1].sort, pairs.sizes))
+            parts.append(numpy.tile(numpy.arange(WORD) // size, (pairs.count, 1)))
+        return numpy.concatenate(parts)
 
     def _is_bounded(self, chosen: Sequence[int], bounded: Collection[Sort]) -> bool:
         stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
@@ -285,7 +347,7 @@ class _Literals:
                     continue
                 ends = [before, after] if not fairness.strong else [before & ready[0], after & ready[1]]
                 gone = (ends[0] != 0) | (ends[1] != 0)
-                if not (gone & active)[:count].any():
+                if not (gone & active & ~breaks).any():
                     continue
                 formula = conj(*(self.terms[i] for i in chosen), base)
                 part = _Part(Stage("fair", self.variables, formula, fairness.name), 1 + len(chosen), breaks, gone)
@@ -340,7 +402,7 @@ def atoms(samples: Samples, variables: tuple[Var, ...]) -> list[Term]:
                 for sort in symbol.arguments
             ]
             for args in product(*pools):
-                if len(args) != 2 or args[0] is not args[1]:
+                if len(args) < 2 or len(set(args)) == len(args):
                     found[symbol(*args)] = None
     for sort, terms in basic.items():
         listed = terms + applied.get(sort, [])
