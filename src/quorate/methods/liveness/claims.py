@@ -52,6 +52,8 @@ from quorate.proof.liveness import Goal
 
 Progress = Callable[[str], None]
 
+PATIENCE = 4.0
+"""Seconds for a question of the search to a solver."""
 MOST_CLAUSES = 400
 """A goal that would be more clauses is taken as it is."""
 
@@ -322,7 +324,7 @@ def support(
     naming = _Naming(model)
     named = tuple(replace(claim, formula=naming.claim(claim.formula)) for claim in claims)
     extended = replace(naming.extended(), safety=named, invariants=())
-    task = Task(extended, limits, seed, Deadline(until), progress)
+    task = Task(extended, replace(limits, timeout=min(limits.timeout, PATIENCE)), seed, Deadline(until), progress)
     broken = [name for sample in task.samples for name in sample.violated]
     if broken:
         raise Missing(f"{', '.join(dict.fromkeys(broken))} does not hold in a larger instance")

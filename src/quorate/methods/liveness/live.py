@@ -113,15 +113,14 @@ class _Proof:
         reasons: list[str] = []
         for bounded in ({*self.orders}, set()) if self.orders else (set(),):
             search = Search(samples, bounded, self.progress)
-            stages, left = search.find(LEVELS)
-            if stages is None:
-                counts = search.left(left)
-                reasons.append(f"no ranking covers {counts}")
-                continue
-            try:
-                return self._prove(Argument(self.item.name, watched, tuple(stages)), samples)
-            except Missing as problem:
-                reasons.append(f"{_shown(stages)}: {problem}")
+            lists, left = search.find(LEVELS)
+            if not lists:
+                reasons.append(f"no ranking covers {search.left(left)}")
+            for stages in lists:
+                try:
+                    return self._prove(Argument(self.item.name, watched, tuple(stages)), samples)
+                except Missing as problem:
+                    reasons.append(f"{_shown(stages)}: {problem}")
         raise Missing("; ".join(reasons))
 
     def _stays(self, samples: Samples) -> bool:

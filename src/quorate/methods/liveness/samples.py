@@ -25,7 +25,7 @@ SIZES, STEPS = ((2, 3), (3, 4), (4, 5)), 60
 """The sizes, of ordered sorts the second ones, and how many steps the runs have."""
 WILD = 60
 """How many states at random."""
-MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 2_500, 12_000, 2_000
+MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 2_500, 600, 2_000
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ def pairs_of(model: RelationalModel, item: Liveness, states: States, random: Ran
             continue
         still = holds(move.after, pending(item), item.variables)
         edges, values = numpy.nonzero(waits[move.source] & still)
-        if len(edges) > MOST_PAIRS // 4:
-            chosen = numpy.array(sorted(random.sample(range(len(edges)), MOST_PAIRS // 4)))
+        if len(edges) > MOST_PAIRS:
+            chosen = numpy.array(sorted(random.sample(range(len(edges)), MOST_PAIRS)))
             edges, values = edges[chosen], values[chosen]
         if len(edges):
             bound = {parameter: array[edges] for parameter, array in move.values.items()}

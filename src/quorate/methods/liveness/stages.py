@@ -40,16 +40,28 @@ class _Part:
     breaks: Array
     gone: Array
 
-    def score(self, active: Array, count: int) -> tuple[int, int, int, int]:
-        """Smaller is better: broken by many unreachable steps; excluding few of the steps that are left; large.
+    def wild(self, count: int) -> int:
+        """How many unreachable steps break it."""
+        return int(self.breaks[count:].sum())
 
-        Parts that only small instances need exclude few steps each.
+    def covers(self, active: Array, count: int, kind: Array) -> int:
+        """The largest part, in twentieths, of the steps of a transition that are left which it excludes.
+
+        If no steps are left but unreachable ones, those count.  What only small instances need excludes a few steps
+        of several transitions; what is needed for every size, all steps of one.
         """
+        part = slice(count) if active[:count].any() else slice(count, None)
+        left = numpy.bincount(kind[part][active[part]])
+        gone = numpy.bincount(kind[part][(active & self.gone)[part]], minlength=len(left))
+        return int((gone * 20 // numpy.maximum(left, 1)).max(initial=0))
+
+    def score(self, active: Array, count: int, kind: Array) -> tuple[int, int, int, int, int]:
+        """Smaller is better: broken by many unreachable steps; excluding few of the steps that are left; large."""
         wild = active[count:]
         broken = int((self.breaks[count:] & wild).sum() * 10 // max(1, int(wild.sum())))
-        covered = int((self.gone & active)[:count].sum() * 20 // max(1, int(active[:count].sum())))
+        total = int((self.gone & active)[:count].sum() * 20 // max(1, int(active[:count].sum())))
         excluded = int((self.gone[count:] & wild).sum() * 20 // max(1, int(wild.sum())))
-        return broken, -covered, -excluded, self.weight
+        return -self.covers(active, count, kind), broken, -total, -excluded, self.weight
 
 
 class Search:
@@ -61,37 +73,56 @@ class Search:
         self.bounded = bounded
         self.progress = progress
         self.count = sum(pairs.count for pairs in samples.pairs)
+        everything = (*samples.pairs, *samples.wild)
+        self.kind = numpy.concatenate([pairs.kind for pairs in everything]) if everything else numpy.zeros(0, int)
         self.all = self.count + sum(pairs.count for pairs in samples.wild)
         self.fairness = all_fairness(self.model, self.item)
         self.literals: dict[tuple[Var, ...], _Literals | None] = {}
 
-    def find(self, levels: Sequence[Level]) -> tuple[list[Stage] | None, Array]:
-        """Stages that leave no pair, as few as possible; or None, and which pairs are left."""
+    def find(self, levels: Sequence[Level]) -> tuple[list[list[Stage]], Array]:
+        """Lists of stages, each of which leaves no pair, and as few as possible; or none, and which pairs are left.
+
+        The first ones also exclude unreachable steps where they can, so that less has to be known about reachable ones.
+        """
         parts: list[_Part] = []
         active = numpy.ones(self.all, bool)
-        for level in levels:
-            while active.any():
-                found = self._best(level, active)
-                if found is None:
-                    break
-                parts.append(found)
-                active &= ~found.gone & ~found.breaks
-                left = int(active[: self.count].sum())
-                self.progress(
-                    f"{level}: {len(parts)} stages, {left:,} of {self.count:,} steps left: {found.stage.formula}"
-                )
-            if not active[: self.count].any():
-                return [part.stage for part in self._pruned(parts, int(active.sum()))], active[: self.count]
-        return None, active[: self.count]
+        while active.any():
+            found = next(filter(None, (self._best(level, active) for level in levels)), None)
+            if found is None:
+                break
+            parts.append(found)
+            active &= ~found.gone & ~found.breaks
+            left = int(active[: self.count].sum())
+            self.progress(f"{len(parts)} stages, {left:,} of {self.count:,} steps left: {found.stage.formula}")
+            if not left and len(parts) > MOST_STAGES:
+                break
+        if not active[: self.count].any():
+            return self._lists(parts, int(active.sum())), active[: self.count]
+        return [], active[: self.count]
 
     def left(self, active: Array) -> str:
         """The transitions of pairs, in words."""
         kinds = numpy.concatenate([pairs.kind for pairs in self.samples.pairs])[active]
         return ", ".join(self.model.transitions[kind].name for kind in sorted(set(kinds.tolist())))
 
-    def _pruned(self, parts: list[_Part], most: int) -> list[_Part]:
-        """Without what is not needed, heaviest ones first; so many unreachable steps may be left."""
-        for part in sorted(parts, key=lambda part: (-part.weight, -parts.index(part))):
+    def _lists(self, parts: list[_Part], most: int) -> list[list[Stage]]:
+        """The stages without those that are not needed, in several ways; those that unreachable steps break least first."""
+        orders = [
+            sorted(parts, key=lambda part: -part.wild(self.count)),
+            sorted(parts, key=lambda part: (-part.weight, -parts.index(part))),
+            parts[::-1],
+            parts,
+        ]
+        found: dict[tuple[Stage, ...], int] = {}
+        for order in orders:
+            for left in (most, self.all):
+                rest = self._pruned(parts, order, left)
+                found[tuple(part.stage for part in rest)] = sum(part.wild(self.count) for part in rest)
+        return [list(stages) for stages in sorted(found, key=lambda stages: (found[stages], len(stages)))]
+
+    def _pruned(self, parts: list[_Part], order: Sequence[_Part], most: int) -> list[_Part]:
+        """Without what is not needed, looked at in order; so many unreachable steps may be left."""
+        for part in order:
             rest = [other for other in parts if other is not part]
             if self._covers(rest, most):
                 parts = rest
@@ -106,19 +137,21 @@ class Search:
         return not active[: self.count].any() and int(active.sum()) <= most
 
     def _best(self, level: Level, active: Array) -> _Part | None:
-        """The part of a level that needs the least, and excludes the most."""
-        parts = list(self._fair_parts(level, active))
+        """The part of a level that excludes the most, if that is enough, and needs the least."""
+
+        def enough(part: _Part | None, least: int) -> bool:
+            return part is not None and part.covers(active, self.count, self.kind) >= least
+
+        parts = [part for part in self._fair_parts(level, active) if enough(part, level.fair_covers)]
         if not parts:
             for variables in level.blocks(self.model.sorts, {v.name for v in self.item.variables}):
                 literals = self._literals(variables)
-                part = literals.best_rank(active, self.count, level.literals, self.bounded) if literals else None
-                if part is not None:
-                    parts.append(part)
-                if literals and level.projected and len(variables) > 1:
-                    part = literals.best_projection(active, self.count, self.bounded)
-                    if part is not None:
-                        parts.append(part)
-        return min(parts, key=lambda part: part.score(active, self.count), default=None)
+                if literals is not None:
+                    found = [literals.best_rank(active, self.count, level.literals, self.bounded)]
+                    if level.projected and len(variables) > 1:
+                        found.append(literals.best_projection(active, self.count, self.bounded))
+                    parts += [part for part in found if part is not None and enough(part, level.rank_covers)]
+        return min(parts, key=lambda part: part.score(active, self.count, self.kind), default=None)
 
     def _literals(self, variables: tuple[Var, ...]) -> _Literals | None:
         if variables not in self.literals:
@@ -151,11 +184,11 @@ class Level:
     variables: int
     literals: int
     conditions: int
+    rank_covers: int
+    fair_covers: int
+    """What a rank, and an assumption, has to exclude at least: in twentieths, of some transition's steps."""
     projected: bool = False
     """Whether a rank may say that there is a value of its last variable."""
-
-    def __str__(self) -> str:
-        return f"{self.variables} variables, {self.literals} literals{', projected' * self.projected}"
 
     def blocks(self, sorts: Sequence[Sort], taken: set[str]) -> Iterator[tuple[Var, ...]]:
         """The variables of a rank, of every choice of sorts."""
@@ -172,14 +205,17 @@ class Level:
 
 
 LEVELS = (
-    Level(1, 2, 0),
-    Level(2, 2, 1),
-    Level(1, 3, 1),
-    Level(2, 2, 1, True),
-    Level(3, 1, 1, True),
-    Level(3, 2, 2),
-    Level(2, 3, 2),
+    Level(1, 2, 0, 20, 1),
+    Level(2, 2, 1, 20, 4),
+    Level(1, 2, 1, 8, 2),
+    Level(2, 2, 1, 20, 1, True),
+    Level(2, 2, 1, 1, 1),
+    Level(1, 3, 2, 1, 1),
+    Level(3, 1, 1, 8, 1, True),
+    Level(2, 2, 1, 0, 0),
 )
+MOST_STAGES = 20
+"""Unreachable steps are not worth more stages than that."""
 
 
 class _Literals:
@@ -189,6 +225,7 @@ class _Literals:
         self.samples, self.variables = samples, variables
         self.model, self.item = samples.model, samples.item
         self.pairs = (*samples.pairs, *samples.wild)
+        self.kind = numpy.concatenate([pairs.kind for pairs in self.pairs])
         before, after, terms = [], [], []
         seen: set[bytes] = set()
         for atom in atoms(samples, variables):
@@ -249,7 +286,7 @@ class _Literals:
                     continue
                 stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
                 part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
-                if best is None or part.score(active, count) < best.score(active, count):
+                if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
                     best = part
         return best
 
@@ -275,7 +312,7 @@ class _Literals:
             if breaks[places].any() or not (gone & active & ~breaks).any():
                 continue
             part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
-            if best is None or part.score(active, count) < best.score(active, count):
+            if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
                 best = part
         return best
 
@@ -351,7 +388,7 @@ class _Literals:
                     continue
                 formula = conj(*(self.terms[i] for i in chosen), base)
                 part = _Part(Stage("fair", self.variables, formula, fairness.name), 1 + len(chosen), breaks, gone)
-                if best is None or part.score(active, count) < best.score(active, count):
+                if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
                     best = part
             if best is not None:
                 break
