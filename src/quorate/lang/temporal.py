@@ -8,14 +8,14 @@ Read docs/liveness.md for the syntax, `models/temporal` for what it means.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from quorate.lang.diagnostics import Sink
-from quorate.lang.elaborate import Elaborator, Failed, argument_count, free_references
-from quorate.lang.reader import Binder, Expression, Parser, Reference
+from quorate.lang.elaborate import Elaborator, Failed, argument_count, free_references, subexpressions
+from quorate.lang.reader import Binder, Expression, Literal, Operation, Parser, Quantifier, Reference
 from quorate.logic.terms import BOOL, TRUE, Term, Var
-from quorate.models.relational import Fairness, Liveness
+from quorate.models.relational import Fairness, Liveness, RelationalModel
 from quorate.models.source import Span
 
 WORDS = ("liveness", "fairness")
@@ -58,7 +58,7 @@ class TemporalParser(Parser):
 
     def at_temporal(self) -> bool:
         """Does a liveness property or a fairness assumption start here?"""
-        return self.at("name") and self.token.text in WORDS and self.peek().kind in ("[", "forall", "name", "(", "~")
+        return self.at("name") and self.token.text in WORDS
 
     def temporal(self, label: Callable[[], str | None]) -> LivenessDeclaration | FairnessDeclaration:
         start = self.advance()
@@ -93,6 +93,99 @@ class TemporalParser(Parser):
         if self.wildcards and self.at("*"):
             return Reference(self.advance().span, "*")
         return super().primary()
+
+
+def printed(
+    model: RelationalModel,
+    show: Callable[[Term], str],
+    binder: Callable[[Var], str],
+    step: Callable[[str], str],
+    label: Callable[[str], str],
+) -> list[str]:
+    """The liveness properties and fairness assumptions of a model as text; what one property alone assumes is not written."""
+
+    def quantified(variables: Sequence[Var]) -> str:
+        return f"forall {', '.join(map(binder, variables))}. " if variables else ""
+
+    lines = []
+    for item in model.fairness:
+        strength = "strong " if item.strong else "weak "
+        if item.transition is None:
+            assert item.happens is not None
+            target = f"({show(item.happens)})"
+        else:
+            arguments = ", ".join("*" if term is None else show(term) for term in item.arguments)
+            target = f"{step(item.transition)}({arguments})" if item.arguments else step(item.transition)
+        when = f" when ({show(item.when)})" if item.when is not TRUE else ""
+        lines.append(f"fairness [{label(item.name)}] {strength}{quantified(item.variables)}{target}{when}")
+    for live in model.liveness:
+        body = f"({show(live.trigger)}) ~> ({show(live.goal)})"
+        lines.append(f"liveness [{label(live.name)}] {quantified(live.variables)}{body}")
+    return lines
+
+
+def terms_of(model: RelationalModel) -> list[Term]:
+    """The terms that liveness properties and fairness assumptions are made of."""
+    found: list[Term] = []
+    for live in model.liveness:
+        found += [live.trigger, live.goal, *live.variables]
+    for item in (*model.fairness, *(item for live in model.liveness for item in live.assuming)):
+        found += [item.when, *item.variables, *(term for term in item.arguments if term is not None)]
+        found += [item.happens] if item.happens is not None else []
+    return found
+
+
+def decoded(kind: str, label: str | None, formula: Expression) -> LivenessDeclaration | FairnessDeclaration | None:
+    """A declaration from a formula: one that stands for `liveness` or `fairness`, or Ivy's temporal property.
+
+    None if a temporal property has another shape than `(forall X. globally eventually p) & .. -> forall X. globally (p ->
+    eventually q)`; the assumptions, and the trigger, may be missing.
+    """
+    span = formula.span
+    assuming: list[FairnessDeclaration] = []
+    if kind == "temporal" and isinstance(formula, Operation) and formula.operator == "->":
+        parts = formula.operands[0]
+        for part in parts.operands if isinstance(parts, Operation) and parts.operator == "&" else (parts,):
+            made = _always_again(part)
+            if made is None:
+                return None
+            assuming.append(FairnessDeclaration(None, None, made[0], made[1], None, part.span))
+        formula = formula.operands[1]
+    binders: tuple[Binder, ...] = ()
+    body = formula
+    if isinstance(body, Quantifier) and body.universal:
+        binders, body = body.binders, body.body
+    if not isinstance(body, Operation):
+        return None
+    if kind == "liveness":
+        return LivenessDeclaration(label, binders, body.operands[0], body.operands[1], span)
+    if kind.startswith("fairness"):
+        return FairnessDeclaration(label, kind[9:] or None, binders, body.operands[0], body.operands[1], span)
+    again = _always_again(formula)
+    if again is not None:
+        return LivenessDeclaration(label, binders, Literal(span, True), again[1], span, tuple(assuming))
+    inner = body.operands[0]
+    if body.operator == "globally" and isinstance(inner, Operation) and inner.operator == "->":
+        trigger, goal = inner.operands
+        if isinstance(goal, Operation) and goal.operator == "eventually" and not _timed(trigger, *goal.operands):
+            return LivenessDeclaration(label, binders, trigger, goal.operands[0], span, tuple(assuming))
+    return None
+
+
+def _always_again(formula: Expression) -> tuple[tuple[Binder, ...], Expression] | None:
+    """The variables and the formula of `forall X. globally eventually p`."""
+    binders: tuple[Binder, ...] = ()
+    if isinstance(formula, Quantifier) and formula.universal:
+        binders, formula = formula.binders, formula.body
+    match formula:
+        case Operation(_, "globally", (Operation(_, "eventually", (inner,)),)) if not _timed(inner):
+            return binders, inner
+    return None
+
+
+def _timed(*roots: Expression) -> bool:
+    """Is there an operator of time inside?"""
+    return any(isinstance(e, Operation) and e.operator in ("globally", "eventually") for e in subexpressions(*roots))
 
 
 def _variables(elaborator: Elaborator, binders: tuple[Binder, ...], *expressions: Expression) -> list[Var]:

@@ -44,7 +44,8 @@ from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants
 from quorate.methods.inference.questions import Question
 from quorate.methods.inference.shapes import Shape, growing
-from quorate.methods.inference.task import Found, Task
+from quorate.methods.inference.states import with_derived
+from quorate.methods.inference.task import Found, Task, entries
 from quorate.methods.liveness.samples import Samples
 from quorate.models.relational import Derived, Named, RelationalModel
 from quorate.proof.certificates import Certificate, certify
@@ -52,6 +53,8 @@ from quorate.proof.liveness import Goal
 
 Progress = Callable[[str], None]
 
+ORDERED, OTHERS, MOST_ENTRIES = 5, 3, 250
+"""The sizes over which questions are asked, unless states have too many entries then."""
 PATIENCE = 4.0
 """Seconds for a question of the search to a solver."""
 MOST_CLAUSES = 400
@@ -118,8 +121,9 @@ def _instantiated(literals: list[Term], samples: Samples) -> Term | None:
     for literal in literals:
         if isinstance(literal, Exists):
             rest = [other for other in literals if other is not literal]
-            free = sorted(frozenset().union(*(other.free for other in literals)), key=lambda v: v.name)
-            pools = [[v for v in free if v.sort is variable.sort] for variable in literal.variables]
+            free = sorted({v for other in literals for v in other.free}, key=lambda v: v.name)
+            constants = [symbol() for symbol in samples.model.symbols if not symbol.arguments]
+            pools = [[v for v in [*free, *constants] if v.sort is variable.sort] for variable in literal.variables]
             for values in product(*pools):
                 chosen = nnf(substitute(literal.body, dict(zip(literal.variables, values, strict=True))))
                 if samples.holds(_closed([*rest, chosen])):
@@ -315,8 +319,26 @@ class Support:
     certificate: Certificate | None
 
 
+class _LargerTask(Task):
+    """Asks its questions over larger sizes: positions along an order, and what follows a position, need room."""
+
+    def sizes(self, shape: Shape, constants: Sequence[Var] = ()) -> dict[Sort, int]:
+        least = super().sizes(shape, constants)
+        wanted = {sort: max(size, ORDERED if sort in self.orders else OTHERS) for sort, size in least.items()}
+        for sort in sorted(wanted, key=lambda sort: sort in self.orders):
+            while wanted[sort] > least[sort] and entries(self.model, wanted) > MOST_ENTRIES:
+                wanted[sort] -= 1
+        return wanted if Question(self.model, wanted, self.orders).solve(1) else least
+
+
 def support(
-    model: RelationalModel, claims: Sequence[Named], limits: Limits, until: float, seed: int, progress: Progress
+    model: RelationalModel,
+    claims: Sequence[Named],
+    samples: Samples,
+    limits: Limits,
+    until: float,
+    seed: int,
+    progress: Progress,
 ) -> Support:
     """Invariants that prove the claims; raises `Missing`."""
     if not claims:
@@ -324,10 +346,18 @@ def support(
     naming = _Naming(model)
     named = tuple(replace(claim, formula=naming.claim(claim.formula)) for claim in claims)
     extended = replace(naming.extended(), safety=named, invariants=())
-    task = Task(extended, replace(limits, timeout=min(limits.timeout, PATIENCE)), seed, Deadline(until), progress)
-    broken = [name for sample in task.samples for name in sample.violated]
-    if broken:
-        raise Missing(f"{', '.join(dict.fromkeys(broken))} does not hold in a larger instance")
+    task = _LargerTask(
+        extended,
+        replace(limits, timeout=min(limits.timeout, PATIENCE)),
+        seed,
+        Deadline(until),
+        progress,
+        exhaustive=False,
+    )
+    task.states += [with_derived(extended, states) for states in samples.states]
+    for claim in named:
+        if not all(bool(states.evaluate(claim.formula, {}).all()) for states in task.states):
+            raise Missing(f"{claim.formula} does not hold in a larger instance")
     found = Found(extended)
     sorts = [sort for sort in task.model.sorts if sort.uninterpreted]
     reasons = []

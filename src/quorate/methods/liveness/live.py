@@ -16,7 +16,7 @@ from quorate.engines.smt.session import Limits
 from quorate.methods.inference.language import total_orders
 from quorate.methods.liveness.check import check_liveness
 from quorate.methods.liveness.claims import Missing, Support, claims_of, hard_goals, support
-from quorate.methods.liveness.samples import Samples, collect
+from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
 from quorate.models.relational import Liveness, RelationalModel
 from quorate.models.temporal import TemporalError
@@ -78,11 +78,12 @@ def live(
 def _violations(model: RelationalModel, progress: Progress) -> dict[str, Result]:
     """Properties that the smallest instances violate."""
     found: dict[str, Result] = {}
-    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    most = largest_sizes(model, total_orders(model))
     for size in (1, 2, 3):
         progress(f"looking for violations in instances of size {size}")
         try:
-            results, states = check_liveness(Instance(model, dict.fromkeys(sorts, size)), most=SMALL)
+            sizes = {sort: min(size, largest) for sort, largest in most.items()}
+            results, states = check_liveness(Instance(model, sizes), most=SMALL)
         except (InstanceError, TemporalError):
             break
         for result in results:
@@ -137,7 +138,7 @@ class _Proof:
             raise Missing(f"{', '.join(wrong)} does not hold")
         claims = claims_of(model, hard, samples)
         self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
-        found = support(model, claims, self.limits, self.until, self.options.seed, self.progress)
+        found = support(model, claims, samples, self.limits, self.until, self.options.seed, self.progress)
         proved = Proved(argument, found.claims, found.certificate)
         self._check(proved)
         return proved, found

@@ -23,6 +23,7 @@ from quorate.models.temporal import pending
 
 SIZES, STEPS = ((2, 3), (3, 4), (4, 5)), 60
 """The sizes, of ordered sorts the second ones, and how many steps the runs have."""
+LARGEST = 5
 WILD = 60
 """How many states at random."""
 MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 2_500, 600, 2_000
@@ -99,19 +100,32 @@ def collect(model: RelationalModel, item: Liveness, orders: Mapping[Sort, Symbol
     """States of random runs, for a few sizes."""
     samples, random = Samples(model, item), Random(seed)
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    most = largest_sizes(model, orders)
     for size, ordered in SIZES:
-        sizes = {sort: ordered if sort in orders else size for sort in sorts}
+        sizes = {sort: min(most[sort], ordered if sort in orders else size) for sort in sorts}
         if prod(sizes.values()) > MOST_ELEMENTS:
             continue
         found = walks(model, sizes, orders, STEPS, seed)
         if found is not None:
             samples.add(found.choose(random, MOST_STATES), random)
-    sizes = {sort: 3 if sort in orders else 2 for sort in sorts}
+    sizes = {sort: min(most[sort], 3 if sort in orders else 2) for sort in sorts}
     anywhere = _any_states(model, item, sizes, orders, random)
     pairs = pairs_of(model, item, anywhere, random) if anywhere is not None else None
     if pairs is not None:
         samples.wild.append(pairs)
     return samples
+
+
+def largest_sizes(model: RelationalModel, orders: Mapping[Sort, Symbol]) -> dict[Sort, int]:
+    """How large each sort may be, up to a few elements: the axioms may say that there are two bits."""
+    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    found = {}
+    for sort in sorts:
+        others = (dict.fromkeys(sorts, size) for size in (2, 1, 3))
+        start = next((sizes for sizes in others if Question(model, sizes, orders).solve(1)), dict.fromkeys(sorts, 2))
+        feasible = [n for n in range(1, LARGEST + 1) if Question(model, {**start, sort: n}, orders).solve(1)]
+        found[sort] = max(feasible, default=2)
+    return found
 
 
 def _any_states(

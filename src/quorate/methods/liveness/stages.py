@@ -50,18 +50,20 @@ class _Part:
         If no steps are left but unreachable ones, those count.  What only small instances need excludes a few steps
         of several transitions; what is needed for every size, all steps of one.
         """
-        part = slice(count) if active[:count].any() else slice(count, None)
+        return self._covers(active, slice(count) if active[:count].any() else slice(count, None), kind)
+
+    def _covers(self, active: Array, part: slice, kind: Array) -> int:
         left = numpy.bincount(kind[part][active[part]])
         gone = numpy.bincount(kind[part][(active & self.gone)[part]], minlength=len(left))
         return int((gone * 20 // numpy.maximum(left, 1)).max(initial=0))
 
     def score(self, active: Array, count: int, kind: Array) -> tuple[int, int, int, int, int]:
-        """Smaller is better: broken by many unreachable steps; excluding few of the steps that are left; large."""
+        """Smaller is better: excluding few of the steps that are left; broken by unreachable ones; large."""
         wild = active[count:]
         broken = int((self.breaks[count:] & wild).sum() * 10 // max(1, int(wild.sum())))
         total = int((self.gone & active)[:count].sum() * 20 // max(1, int(active[:count].sum())))
-        excluded = int((self.gone[count:] & wild).sum() * 20 // max(1, int(wild.sum())))
-        return -self.covers(active, count, kind), broken, -total, -excluded, self.weight
+        anywhere = self._covers(active, slice(count, None), kind)
+        return -self.covers(active, count, kind), broken, -anywhere, -total, self.weight
 
 
 class Search:
@@ -308,7 +310,8 @@ class _Literals:
             if not all(v.sort not in bounded for v in rest):
                 continue
             before, after = (self._projected(array, chosen) for array in (self.before, self.after))
-            breaks, gone = (after & ~before).any(axis=1), (before & ~after).any(axis=1)
+            breaks: Array = numpy.any(after & ~before, axis=1)
+            gone: Array = numpy.any(before & ~after, axis=1)
             if breaks[places].any() or not (gone & active & ~breaks).any():
                 continue
             part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
@@ -318,7 +321,9 @@ class _Literals:
 
     def _projected(self, array: Array, chosen: Sequence[int], places: Array | None = None) -> Array:
         """Truth values of a conjunction with a bit per value of all variables but the last, for which some value does."""
-        words = numpy.bitwise_and.reduce(array[list(chosen)] if places is None else array[list(chosen)][:, places], axis=0)
+        words = numpy.bitwise_and.reduce(
+            array[list(chosen)] if places is None else array[list(chosen)][:, places], axis=0
+        )
         bits = (words.reshape(-1, 1) >> numpy.arange(WORD, dtype=numpy.uint64)) & numpy.uint64(1)
         columns = self._columns if places is None else self._columns[places]
         result = numpy.zeros((len(words), WORD), bool)
