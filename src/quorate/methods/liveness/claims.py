@@ -55,7 +55,7 @@ Progress = Callable[[str], None]
 
 ORDERED, OTHERS, MOST_ENTRIES = 5, 3, 250
 """The sizes over which questions are asked, unless states have too many entries then."""
-PATIENCE = 4.0
+PATIENCE = 20.0
 """Seconds for a question of the search to a solver."""
 MOST_CLAUSES = 400
 """A goal that would be more clauses is taken as it is."""
@@ -323,12 +323,14 @@ class _LargerTask(Task):
     """Asks its questions over larger sizes: positions along an order, and what follows a position, need room."""
 
     def sizes(self, shape: Shape, constants: Sequence[Var] = ()) -> dict[Sort, int]:
-        least = super().sizes(shape, constants)
-        wanted = {sort: max(size, ORDERED if sort in self.orders else OTHERS) for sort, size in least.items()}
-        for sort in sorted(wanted, key=lambda sort: sort in self.orders):
-            while wanted[sort] > least[sort] and entries(self.model, wanted) > MOST_ENTRIES:
-                wanted[sort] -= 1
-        return wanted if Question(self.model, wanted, self.orders).solve(1) else least
+        sizes = super().sizes(shape, constants)
+        for sort in sorted(sizes, key=lambda sort: sort not in self.orders):
+            for size in range(ORDERED if sort in self.orders else OTHERS, sizes[sort], -1):
+                larger = {**sizes, sort: size}
+                if entries(self.model, larger) <= MOST_ENTRIES and Question(self.model, larger, self.orders).solve(1):
+                    sizes = larger
+                    break
+        return sizes
 
 
 def support(
