@@ -65,7 +65,9 @@ def test_altered_certificates_are_not(proof: tuple[RelationalModel, dict[str, An
         case 4:
             item["stages"][-1]["fairness"] = "grants"
         case 5:
-            item["stages"].insert(0, {"kind": "rank", "formula": "(forall ((C client) (X client)) (waits X))", "fairness": None})
+            item["stages"].insert(
+                0, {"kind": "rank", "formula": "(forall ((C client) (X client)) (waits X))", "fairness": None}
+            )
     assert not accepted(model, document)
 
 

@@ -95,7 +95,7 @@ def _fair_core(model, item, states, edges, alive) -> bool:
 def full_samples(model: RelationalModel, item: Liveness, graph: StateGraph) -> Samples:
     from random import Random
 
-    samples = Samples(model, item, [graph.states])
+    samples = Samples(model, item, {}, [graph.states])
     pairs = pairs_of(model, item, graph.states, Random(0))
     if pairs is not None:
         samples.pairs.append(pairs)

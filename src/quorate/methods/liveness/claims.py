@@ -46,7 +46,7 @@ from quorate.methods.inference.questions import Question
 from quorate.methods.inference.shapes import Shape, growing
 from quorate.methods.inference.states import with_derived
 from quorate.methods.inference.task import Found, Task, entries
-from quorate.methods.liveness.samples import Samples
+from quorate.methods.liveness.samples import Samples, largest_sizes
 from quorate.models.relational import Derived, Named, RelationalModel
 from quorate.proof.certificates import Certificate, certify
 from quorate.proof.liveness import Goal
@@ -55,6 +55,8 @@ Progress = Callable[[str], None]
 
 ORDERED, OTHERS, MOST_ENTRIES = 5, 3, 250
 """The sizes over which questions are asked, unless states have too many entries then."""
+FIRST_SHAPES = 2
+"""How many languages are tried before quantified parts of claims get names."""
 PATIENCE = 20.0
 """Seconds for a question of the search to a solver."""
 MOST_CLAUSES = 400
@@ -345,28 +347,45 @@ def support(
     """Invariants that prove the claims; raises `Missing`."""
     if not claims:
         return Support((), (), None)
+    quantified = any(_quantifiers(_body(claim.formula)) for claim in claims)
+    reasons = []
+    for naming in (False, True) if quantified else (False,):
+        try:
+            return _search(model, claims, samples, naming, limits, until, seed, progress)
+        except Missing as problem:
+            reasons.append(str(problem))
+    raise Missing("; ".join(reasons))
+
+
+def _search(
+    model: RelationalModel,
+    claims: Sequence[Named],
+    samples: Samples,
+    with_names: bool,
+    limits: Limits,
+    until: float,
+    seed: int,
+    progress: Progress,
+) -> Support:
+    """The search in growing languages, in which quantified parts of claims may have names."""
     naming = _Naming(model)
-    named = tuple(replace(claim, formula=naming.claim(claim.formula)) for claim in claims)
-    extended = replace(naming.extended(), safety=named, invariants=())
-    task = _LargerTask(
-        extended,
-        replace(limits, timeout=min(limits.timeout, PATIENCE)),
-        seed,
-        Deadline(until),
-        progress,
-        exhaustive=False,
+    named = (
+        tuple(replace(claim, formula=naming.claim(claim.formula)) for claim in claims) if with_names else tuple(claims)
     )
+    extended = replace(naming.extended(), safety=named, invariants=())
+    limits = replace(limits, timeout=min(limits.timeout, PATIENCE))
+    task = _LargerTask(extended, limits, seed, Deadline(until), progress, exhaustive=False)
     task.states += [with_derived(extended, states) for states in samples.states]
     for claim in named:
         if not all(bool(states.evaluate(claim.formula, {}).all()) for states in task.states):
             raise Missing(f"{claim.formula} does not hold in a larger instance")
     found = Found(extended)
     sorts = [sort for sort in task.model.sorts if sort.uninterpreted]
-    reasons = []
+    reasons: list[str] = []
     for shape in growing(task.model, Shape(dict.fromkeys(sorts, 2), 3, min(4, 2 * len(sorts)))):
-        task.until = Deadline(until)
-        if time.monotonic() > until:
+        if time.monotonic() > until or (not with_names and len(reasons) >= FIRST_SHAPES):
             break
+        task.until = Deadline(until)
         try:
             failure = Invariants(task, shape).go_on(found)
         except OutOfTime:

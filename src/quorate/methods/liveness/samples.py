@@ -24,9 +24,10 @@ from quorate.models.temporal import pending
 SIZES, STEPS = ((2, 3), (3, 4), (4, 5)), 60
 """The sizes, of ordered sorts the second ones, and how many steps the runs have."""
 LARGEST = 5
+FEW = 150
 WILD = 60
 """How many states at random."""
-MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 2_500, 600, 2_000
+MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 1_200, 600, 2_000
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,18 @@ class Samples:
 
     model: RelationalModel
     item: Liveness
+    orders: Mapping[Sort, Symbol] = field(default_factory=dict)
     states: list[States] = field(default_factory=list)
     pairs: list[Pairs] = field(default_factory=list)
+    few: list[States] = field(default_factory=list)
+    """Some of the states: most formulas that do not hold in all fail in one of these."""
     known: dict[Term, bool] = field(default_factory=dict)
     wild: list[Pairs] = field(default_factory=list)
     """Pairs from states that need not be reachable: what breaks in none of them needs no invariants."""
 
     def add(self, states: States, random: Random) -> None:
         self.states.append(states)
+        self.few.append(states.choose(random, FEW))
         found = pairs_of(self.model, self.item, states, random)
         if found is not None:
             self.pairs.append(found)
@@ -92,13 +97,14 @@ class Samples:
     def holds(self, formula: Term) -> bool:
         """Does a closed formula hold in all states?"""
         if formula not in self.known:
-            self.known[formula] = all(bool(states.evaluate(formula, {}).all()) for states in self.states)
+            listed = (*self.few, *self.states)
+            self.known[formula] = all(bool(states.evaluate(formula, {}).all()) for states in listed)
         return self.known[formula]
 
 
 def collect(model: RelationalModel, item: Liveness, orders: Mapping[Sort, Symbol], seed: int) -> Samples:
     """States of random runs, for a few sizes."""
-    samples, random = Samples(model, item), Random(seed)
+    samples, random = Samples(model, item, orders), Random(seed)
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
     most = largest_sizes(model, orders)
     for size, ordered in SIZES:
