@@ -99,9 +99,9 @@ def claims_of(model: RelationalModel, goals: Sequence[Goal], samples: Samples) -
     for goal in goals:
         for formula in _claims(disj(neg(conj(*goal.hypotheses)), goal.conclusion), samples):
             found[_canonical(formula)] = None
-    kept = [
-        formula for formula in found if not any(_subsumes(other, formula) for other in found if other is not formula)
-    ]
+    sizes = {sort: min(size, 3) for sort, size in largest_sizes(model, samples.orders).items()}
+    needed = [f for f in found if Question(model, sizes, samples.orders, None, [neg(f)]).solve(1)]
+    kept = [formula for formula in needed if not any(_subsumes(other, formula) for other in needed)]
     return [Named(f"claim{number}", formula) for number, formula in enumerate(kept, 1)]
 
 

@@ -27,7 +27,7 @@ LARGEST = 5
 FEW = 150
 WILD = 60
 """How many states at random."""
-MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 1_200, 600, 2_000
+MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 1_200, 600, 400
 
 
 @dataclass(frozen=True)
