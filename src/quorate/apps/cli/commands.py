@@ -358,7 +358,10 @@ def simulate(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Is each Mercury program right for every number of processes?"""
+    """Is each Mercury program right for every number of processes?  Of relational protocols, the liveness properties."""
+    loaded = load_any_all(arguments.files, arguments.lang)
+    if all(isinstance(item, Loaded) and item.model.liveness and not item.model.safety for item in loaded):
+        return live(arguments)
     from quorate.apps.cli.processes import verify as run_verify
 
     return run_verify(arguments)
