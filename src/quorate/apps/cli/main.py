@@ -127,7 +127,8 @@ def build_parser() -> argparse.ArgumentParser:
     _limits(live, seed="random seed of the samples and the solvers")
 
     verify = verbs.add_parser(
-        "verify", help="is a Mercury program, round-based algorithm or liveness property right for every number of processes?"
+        "verify",
+        help="is a Mercury program, round-based algorithm or liveness property right for every number of processes?",
     )
     _files(verify)
     verify.add_argument(

@@ -9,7 +9,7 @@ for inductive clauses (`methods/inference`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -42,6 +42,7 @@ from quorate.logic.terms import (
 from quorate.logic.transform import fresh_name, nnf, substitute, subterms, symbols_of
 from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants
+from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Question
 from quorate.methods.inference.shapes import Shape, growing
 from quorate.methods.inference.states import with_derived
@@ -94,7 +95,26 @@ def are_valid(model: RelationalModel, known: Sequence[Named], goals: Sequence[Go
 
 
 def claims_of(model: RelationalModel, goals: Sequence[Goal], samples: Samples) -> list[Named]:
-    """Clauses that imply the goals, hold in the samples, and are as short as these allow."""
+    """Clauses that imply the goals, hold in the samples, and are as short as these allow.
+
+    An initial state that violates one of them becomes a sample, and they are looked for again.
+    """
+    largest = largest_sizes(model, samples.orders)
+    while True:
+        claims = _all_claims(model, goals, samples)
+        wrong = neg(conj(*(claim.formula for claim in claims)))
+        start = [*(item.formula for item in model.initial), wrong]
+        for size in (1, 2, 4):
+            sizes = {sort: min(size, most) if most > 2 else most for sort, most in largest.items()}
+            question = Question(model, sizes, samples.orders, None, start)
+            if question.solve(1):
+                samples.learn(question.read(False)[0])
+                break
+        else:
+            return claims
+
+
+def _all_claims(model: RelationalModel, goals: Sequence[Goal], samples: Samples) -> list[Named]:
     found: dict[Term, None] = {}
     for goal in goals:
         for formula in _claims(disj(neg(conj(*goal.hypotheses)), goal.conclusion), samples):
@@ -322,7 +342,14 @@ class Support:
 
 
 class _LargerTask(Task):
-    """Asks its questions over larger sizes: positions along an order, and what follows a position, need room."""
+    """Asks its questions over larger sizes: positions along an order, and what follows a position, need room.
+
+    What follows a position is not spoken of: an order can say that, and solvers get lost in what follows what follows.
+    """
+
+    def language(self, shape: Shape, constants: Sequence[Var] = (), unspoken: Collection[Symbol] = ()) -> Language:
+        successors = [s for s in self.model.symbols if not s.mutable and s.sort in s.arguments]
+        return super().language(shape, constants, [*unspoken, *successors])
 
     def sizes(self, shape: Shape, constants: Sequence[Var] = ()) -> dict[Sort, int]:
         sizes = super().sizes(shape, constants)

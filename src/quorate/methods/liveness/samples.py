@@ -94,6 +94,11 @@ class Samples:
         if found is not None:
             self.pairs.append(found)
 
+    def learn(self, state: States) -> None:
+        """One more state, which claims have to hold in."""
+        self.few.append(state)
+        self.known = {formula: holds for formula, holds in self.known.items() if not holds}
+
     def holds(self, formula: Term) -> bool:
         """Does a closed formula hold in all states?"""
         if formula not in self.known:
