@@ -113,7 +113,7 @@ def check_one(seed: int) -> tuple[bool, bool]:
     assert violated == naive_violated(model, item, sizes), seed
     proved = False
     samples = full_samples(model, item, graph)
-    lists = Search(samples, (), lambda text: None).find(LEVELS[:3])[0] if samples.pairs else [[]]
+    lists = Search(samples, {}, lambda text: None).find(LEVELS[:3])[0] if samples.pairs else [[]]
     for stages in lists[:2]:
         _, goals = reduced(model, Argument(item.name, False, tuple(stages)))
         if all(bool(graph.states.evaluate(goal.formula, {}).all()) for goal in goals):

@@ -112,7 +112,7 @@ class _Proof:
             model, item = monitored(self.protocol, self.item)
             samples = collect(model, item, self.orders, self.options.seed)
         reasons: list[str] = []
-        for bounded in ({*self.orders}, set()) if self.orders else (set(),):
+        for bounded in (self.orders, {}) if self.orders else ({},):
             search = Search(samples, bounded, self.progress)
             lists, left = search.find(LEVELS)
             if not lists:

@@ -8,7 +8,7 @@ is left out again.  Formulas are conjunctions of few literals, over few variable
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement, product
@@ -69,8 +69,8 @@ class _Part:
 class Search:
     """Stages for one property, tried on samples."""
 
-    def __init__(self, samples: Samples, bounded: Collection[Sort], progress: Callable[[str], None]) -> None:
-        """Where a rank speaks of elements of a `bounded` sort, it has to speak of those below some element only."""
+    def __init__(self, samples: Samples, bounded: Mapping[Sort, Symbol], progress: Callable[[str], None]) -> None:
+        """Where a rank speaks of elements of a `bounded` sort, it has to speak of those below some element of its order only."""
         self.samples, self.model, self.item = samples, samples.model, samples.item
         self.bounded = bounded
         self.progress = progress
@@ -268,7 +268,7 @@ class _Literals:
 
     # -- ranks -----------------------------------------------------------------------------------------------------
 
-    def best_rank(self, active: Array, count: int, most: int, bounded: Collection[Sort]) -> _Part | None:
+    def best_rank(self, active: Array, count: int, most: int, bounded: Mapping[Sort, Symbol]) -> _Part | None:
         """The best conjunction of at most so many literals that never grows on active pairs and shrinks on some.
 
         Only the first `count` pairs are known to be steps that can be taken.
@@ -292,7 +292,7 @@ class _Literals:
                     best = part
         return best
 
-    def best_projection(self, active: Array, count: int, bounded: Collection[Sort]) -> _Part | None:
+    def best_projection(self, active: Array, count: int, bounded: Mapping[Sort, Symbol]) -> _Part | None:
         """The best rank that says: for some value of the last variable, two or three literals hold, the first mutable."""
         *rest, last = self.variables
         places = numpy.flatnonzero(active[:count])
@@ -341,9 +341,13 @@ class _Literals:
             parts.append(numpy.tile(numpy.arange(WORD) // size, (pairs.count, 1)))
         return numpy.concatenate(parts)
 
-    def _is_bounded(self, chosen: Sequence[int], bounded: Collection[Sort]) -> bool:
+    def _is_bounded(self, chosen: Sequence[int], bounded: Mapping[Sort, Symbol]) -> bool:
         stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
-        return all(v.sort not in bounded or bounding(stage, v) is not None for v in self.variables)
+        for variable in self.variables:
+            order = bounded.get(variable.sort)
+            if order and bounding(stage, variable) not in (f"{order.name}(x, t)", f"not {order.name}(t, x)"):
+                return False
+        return True
 
     def _conjunctions(self, before: Array, after: Array, size: int) -> Iterator[tuple[int, ...]]:
         """Conjunctions that do not grow on some pairs, each once, and shrink on one of them if these are few."""
