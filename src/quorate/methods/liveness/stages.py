@@ -57,13 +57,14 @@ class _Part:
         gone = numpy.bincount(kind[part][(active & self.gone)[part]], minlength=len(left))
         return int((gone * 20 // numpy.maximum(left, 1)).max(initial=0))
 
-    def score(self, active: Array, count: int, kind: Array) -> tuple[int, int, int, int, int]:
+    def score(self, active: Array, count: int, kind: Array) -> tuple[int, int, int, int, int, int]:
         """Smaller is better: excluding few of the steps that are left; broken by unreachable ones; large."""
         wild = active[count:]
         broken = int((self.breaks[count:] & wild).sum() * 10 // max(1, int(wild.sum())))
         total = int((self.gone & active)[:count].sum() * 20 // max(1, int(active[:count].sum())))
         anywhere = self._covers(active, slice(count, None), kind)
-        return -self.covers(active, count, kind), broken, -anywhere, -total, self.weight
+        excluded = int((self.gone[count:] & wild).sum() * 20 // max(1, int(wild.sum())))
+        return -self.covers(active, count, kind), broken, -anywhere, -total, -excluded, self.weight
 
 
 class Search:
