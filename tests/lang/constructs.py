@@ -253,6 +253,6 @@ CONSTRUCTS = (
         STATE + "invariant [a] held(N) -> held(N)\nconjecture [b] true | held(N)\nsafety [c] held(N) | ~held(N)",
     ),
     ivy("loops", STATE + "action clear = { while exists N. held(N) { held(N) := false } }\nexport clear", "Q0104"),
-    ivy("temporal properties", STATE + "temporal property globally held(N)", "Q0104"),
+    ivy("temporal properties of other shapes", STATE + "temporal property globally held(N)", "Q0703"),
     ivy("recursion", STATE + "action a = { call a }\nexport a", "Q0223"),
 )

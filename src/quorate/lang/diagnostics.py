@@ -264,6 +264,21 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "An algorithm has rounds, or steps on shared variables, but not both; crashes settle who hears whom, so `safe` does not"
         " go with them; `termination` needs to know under which conditions processes have to decide.",
     ),
+    "Q0701": (
+        "not a transition",
+        "In a fairness assumption, `*` stands for any argument of a transition: `fairness weak forall N. deliver(N, *)`. Formulas"
+        " have no such place; quantify instead.",
+    ),
+    "Q0702": (
+        "weak or strong",
+        "Fairness of a transition needs a condition. `fairness weak t(X)`: if from some moment on t(X) can always be taken, it is"
+        " taken infinitely often. `fairness strong t(X)`: it is enough that it can be taken infinitely often.",
+    ),
+    "Q0703": (
+        "temporal formula of another shape",
+        "Of Ivy's temporal properties those are read that say `globally (p -> eventually q)` or `globally eventually q`, perhaps"
+        " for all values of variables and perhaps under assumptions of the form `globally eventually p` (see docs/liveness.md).",
+    ),
 }
 
 

@@ -1,6 +1,7 @@
 """Expectations that a file states about itself, in comment lines that begin with `#` or `//`.
 
 # expect: safety proved                 every safety property, whatever the method
+# expect: liveness proved               every liveness property
 # expect: [mutex] violated              one property
 # expect: induct not-inductive          for one verb only; it outweighs the general line
 # expect: check node=3 states=1234      read by `check`
@@ -47,6 +48,7 @@ def check_targets(model: RelationalModel | ProcessModel, sink: Sink) -> None:
     if isinstance(model, RelationalModel):
         names |= {item.name for item in model.invariants}
         names |= {item.name for item in model.theorems} | {item.name for item in model.traces}
+        names |= {item.name for item in model.liveness}
     check_names(model.expectations, names, sink)
 
 
@@ -54,5 +56,10 @@ def check_names(found: tuple[Expectation, ...], names: set[str], sink: Sink) -> 
     """Warn about expectations of properties with other names than these."""
     for item in found:
         sized = item.verdict.startswith("states=")
-        if not sized and item.target != "safety" and item.target not in names and item.span is not None:
+        if (
+            not sized
+            and item.target not in ("safety", "liveness")
+            and item.target not in names
+            and item.span is not None
+        ):
             sink.warning("Q0216", f"there is no property `{item.target}`", item.span)

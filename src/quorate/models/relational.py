@@ -1,7 +1,8 @@
 """A protocol as a relational transition system: what every relational language parses to.
 
 Sorts of any size, rigid and mutable symbols, axioms, initial states, guarded transitions, safety properties and offered
-invariants.  Orders, rings and quorums are just axioms.  Read `semantics` next for what a step means.
+invariants, liveness properties and fairness.  Orders, rings and quorums are just axioms.  Read `semantics` next for what a
+step means, `temporal` for what fairness does.
 """
 
 from __future__ import annotations
@@ -167,6 +168,41 @@ class Theorem:
 
 
 @dataclass(frozen=True)
+class Fairness:
+    """An assumption about infinite runs, for all values of `variables`.
+
+    What is to happen is a step of `transition` with these arguments (None: any), or, without a transition, that `happens` holds
+    in a state.  Weak fairness: if from some moment on the assumption is `enabled` (see `temporal`) without a break, it happens
+    infinitely often.  Strong fairness: so it does if it is enabled infinitely often.
+    """
+
+    name: str
+    strong: bool
+    variables: tuple[Var, ...]
+    when: Term
+    transition: str | None = None
+    arguments: tuple[Term | None, ...] = ()
+    happens: Term | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """Whenever `trigger` holds, for some values of `variables`, `goal` holds then or later, in every fair run.
+
+    A run that ends, because no step can be taken, must have reached its goals before.  `assuming` is fairness that this
+    property alone assumes.
+    """
+
+    name: str
+    variables: tuple[Var, ...]
+    trigger: Term
+    goal: Term
+    assuming: tuple[Fairness, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Expectation:
     """What a file says it expects: `# expect: [VERB] TARGET VERDICT` or `# expect: check SIZE states=N`."""
 
@@ -195,6 +231,8 @@ class RelationalModel:
     invariants: tuple[Named, ...]
     theorems: tuple[Theorem, ...] = ()
     traces: tuple[TraceQuery, ...] = ()
+    liveness: tuple[Liveness, ...] = ()
+    fairness: tuple[Fairness, ...] = ()
     expectations: tuple[Expectation, ...] = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False, repr=False)
 

@@ -113,7 +113,7 @@ class Certificate:
         }
         if self.cutoffs:
             body["cutoffs"] = list(self.cutoffs)
-        return {**body, "digest": _digest(body)}
+        return {**body, "digest": digest(body)}
 
     def invariant_terms(self, model: RelationalModel) -> list[tuple[str, Term]]:
         """The invariants as formulas over the model's symbols."""
@@ -123,7 +123,7 @@ class Certificate:
             raise CertificateError(f"an invariant cannot be read: {problem}") from None
 
 
-def _digest(body: Mapping[str, Any]) -> str:
+def digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -154,7 +154,7 @@ def from_json(document: Any) -> Certificate:
     expected = {"format", "version", "protocol", "sha256", "verdict", "safety", "invariants", "refutations", "hints"}
     if set(body) - {"cutoffs"} != expected or body["version"] != VERSION:
         raise CertificateError("the certificate has unknown or missing fields, or another version")
-    if document.get("digest") != _digest(body):
+    if document.get("digest") != digest(body):
         raise CertificateError("the certificate was altered: its digest does not match")
     if body["verdict"] != "proved":
         raise CertificateError(f"the certificate claims {body['verdict']!r}, which no certificate can establish")
@@ -191,10 +191,14 @@ def save(path: str | Path, certificate: Certificate) -> None:
 
 def load(path: str | Path) -> Certificate:
     """A certificate from a file; `CertificateError` says what is wrong with it."""
+    return from_json(load_document(path))
+
+
+def load_document(path: str | Path) -> Any:
+    """The JSON in a file; `CertificateError` says what is wrong with it."""
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as problem:
         raise CertificateError(f"cannot read {path}: {problem.strerror}") from None
     except (ValueError, RecursionError):
         raise CertificateError(f"{path} is not JSON") from None
-    return from_json(document)

@@ -277,7 +277,7 @@ def recheck(
     model: RelationalModel, certificate: Certificate, timeout: float, memory_mb: int, jobs: int, proofs: bool = False
 ) -> Iterator[Outcome]:
     """Discharge every obligation of a certificate with every solver; yields the outcomes in order."""
-    yield from _discharge(sections(model, certificate), timeout, memory_mb, jobs, proofs)
+    yield from discharge(sections(model, certificate), timeout, memory_mb, jobs, proofs)
 
 
 def check_theorems(model: RelationalModel, timeout: float, memory_mb: int, jobs: int) -> Iterator[Outcome]:
@@ -286,11 +286,13 @@ def check_theorems(model: RelationalModel, timeout: float, memory_mb: int, jobs:
         Section(tuple(model.background(item.states)), (Obligation(item.name, neg(item.formula), None),))
         for item in model.theorems
     ]
-    yield from _discharge(listed, timeout, memory_mb, jobs, False)
+    yield from discharge(listed, timeout, memory_mb, jobs, False)
 
 
-def _discharge(listed: Sequence[Section], timeout: float, memory_mb: int, jobs: int, proofs: bool) -> Iterator[Outcome]:
-    """Every obligation, with every solver."""
+def discharge(
+    listed: Sequence[Section], timeout: float, memory_mb: int, jobs: int, proofs: bool = False
+) -> Iterator[Outcome]:
+    """Discharge every obligation with every solver; yields the outcomes in order."""
     prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
     outcomes = [[Outcome(obligation) for obligation in section.obligations] for section in listed]
     waiting = deque(outcome for row in outcomes for outcome in row)

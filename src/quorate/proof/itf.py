@@ -22,7 +22,7 @@ from quorate.logic.transform import fresh_name
 from quorate.models.relational import RelationalModel
 from quorate.models.semantics import Step
 from quorate.proof.naming import Names, element_names
-from quorate.proof.traces import Trace, find_property
+from quorate.proof.traces import Trace, has_property
 
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 MAX_BYTES = 64 * 2**20
@@ -64,12 +64,13 @@ def to_itf(model: RelationalModel, trace: Trace) -> Document:
     states += [{"#meta": writer.step(model, number, step)} for number, step in enumerate(trace.steps, 1)]
     for written, state in zip(states, trace.states, strict=True):
         written.update(writer.tables(mutable, state))
-    return {
+    document: Document = {
         "#meta": _description(model, trace) | {"varTypes": types},
         "params": [*universes, *(symbol.name for symbol in rigid)],
         "vars": [symbol.name for symbol in mutable],
         "states": states,
     }
+    return document if trace.loop is None else document | {"loop": trace.loop}
 
 
 def apalache_type(symbol: Symbol) -> str:
@@ -170,18 +171,19 @@ def from_itf(model: RelationalModel, document: Document) -> Trace:
     kind, violated = meta.get("kind"), meta.get("violated")
     if kind not in ("run", "cti"):
         _fail("#meta", 'kind must be "run" or "cti"')
-    if "loop" in document:
-        _fail("loop", "runs that end in a loop cannot be read")
+    loop = document.get("loop")
+    if loop is not None and (isinstance(loop, bool) or not isinstance(loop, int)):
+        _fail("loop", "the number of a state is expected")
     states = _list(_member(document, "states", "the document"), "states")
     if not states:
         _fail("states", "there must be at least one state")
     reader = _Reader(model)
     reader.declare(document, _object(states[0], "state 0"))
-    if violated is not None and (not isinstance(violated, str) or find_property(model, violated) is None):
+    if violated is not None and (not isinstance(violated, str) or not has_property(model, violated)):
         _fail("#meta", f"there is no property {_brief(violated)}")
     structures = tuple(reader.state(number, state) for number, state in enumerate(states))
     steps = tuple(reader.step(number, state["#meta"]) for number, state in enumerate(states) if number)
-    return Trace(kind, structures, steps, violated)
+    return Trace(kind, structures, steps, violated, loop)
 
 
 class _Reader:

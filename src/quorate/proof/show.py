@@ -14,8 +14,9 @@ from pathlib import PurePath
 
 from quorate.logic.structures import Evaluator, Structure, Table, Value, domain
 from quorate.logic.terms import Forall, Sort, Symbol, Term, Var
-from quorate.models.relational import RelationalModel
+from quorate.models.relational import Liveness, RelationalModel
 from quorate.models.semantics import Step
+from quorate.proof.lassos import starving
 from quorate.proof.naming import Names, element_names, is_element, value_name
 from quorate.proof.traces import Trace, find_property
 
@@ -33,6 +34,7 @@ def show_trace(model: RelationalModel, trace: Trace) -> str:
         lines += ["rigid:", *rigid]
     lines += ["state 0:", *(view.facts(symbol for symbol in model.symbols if symbol.mutable) or ["  nothing holds"])]
     for number, step in enumerate(trace.steps, 1):
+        lines += ["from here on, again and again:"] * (trace.loop == number - 1)
         lines += _fold(view.step(step), f"step {number}: ", separator=GAP)
         lines += _fold(view.choices(step), "  choosing ")
         lines += [f"  {change}" for change in view.changes(number)] or ["  no change"]
@@ -84,7 +86,9 @@ class _View:
         if self.trace.kind == "cti":
             return CTI_NOTICE
         count = len(self.trace.steps)
-        return f"run of {count} {'step' if count == 1 else 'steps'}"
+        if self.trace.loop is not None:
+            return f"run of {_steps(self.trace.loop)}, then a loop of {_steps(count - self.trace.loop)}"
+        return f"run of {_steps(count)}"
 
     def universe(self) -> list[str]:
         return _fold([f"{sort} = {{{', '.join(elements)}}}" for sort, elements in self.names.items()], "universe: ")
@@ -164,6 +168,9 @@ class _View:
 
     def violation(self) -> list[str]:
         """The property that the last state violates, its formula, and for which values it fails."""
+        for item in self.model.liveness:
+            if item.name == self.trace.violated:
+                return self.starvation(item)
         claimed = find_property(self.model, self.trace.violated) if self.trace.violated is not None else None
         if claimed is None:
             return []
@@ -171,6 +178,22 @@ class _View:
         witness = falsifying(claimed.formula, self.trace.states[-1])
         values = [f"{variable.name} = {value_name(value, variable.sort, self.names)}" for variable, value in witness]
         return lines + _fold(values, "  fails for ")
+
+    def starvation(self, item: Liveness) -> list[str]:
+        """The liveness property that the run violates, and for which values."""
+        values = starving(self.model, item, self.trace.states, self.trace.loop) or {}
+        last = len(self.trace.states) - 1
+        end = (
+            f"state {last} is state {self.trace.loop} again"
+            if self.trace.loop is not None
+            else (f"no step can be taken in state {last}")
+        )
+        where = f"{item.name} (line {item.span.line})" if item.span else item.name
+        lines = [f"{end}; this violates {where}:", *_paragraph(f"{item.trigger} ~> {item.goal}")]
+        shown = [
+            f"{variable.name} = {value_name(value, variable.sort, self.names)}" for variable, value in values.items()
+        ]
+        return lines + _fold(shown, "  fails for ")
 
 
 def falsifying(formula: Term, state: Structure) -> list[tuple[Var, Value]]:
@@ -226,6 +249,10 @@ class _Lanes:
         if bound:
             line[self.axis(bound[0])] = "*"
         return "".join(line)
+
+
+def _steps(count: int) -> str:
+    return f"{count} {'step' if count == 1 else 'steps'}"
 
 
 def _fold(items: Sequence[str], lead: str, width: int = WIDTH, separator: str = ", ") -> list[str]:

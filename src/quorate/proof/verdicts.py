@@ -32,7 +32,7 @@ class Result:
     """
 
     property: str
-    kind: Literal["safety", "invariant", "theorem", "trace", "deadlock", "count"]
+    kind: Literal["safety", "invariant", "theorem", "trace", "deadlock", "count", "liveness"]
     verdict: Verdict
     method: str
     scope: str

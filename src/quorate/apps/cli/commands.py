@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         "cutoff": cutoff,
         "check": check,
         "simulate": simulate,
+        "live": live,
         "verify": verify,
         "recheck": recheck,
         "trace": trace,
@@ -92,7 +93,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             if getattr(arguments, name, None):
                 raise UsageError(f"--{name} needs a single FILE")
     files = [getattr(arguments, name, None) for name in ("output", "write", "report", "resume")]
-    if arguments.verb in ("induct", "infer", "cutoff", "check", "simulate", "verify"):
+    if arguments.verb in ("induct", "infer", "cutoff", "check", "simulate", "live", "verify"):
         files += [getattr(arguments, "certificate", None), getattr(arguments, "trace", None)]
     for path in filter(None, files):
         folder = Path(path).parent
@@ -289,6 +290,12 @@ def _proof_line(outcome: Any) -> str:
     return f"proved for all sizes: {count} obligation{'s' * (count != 1)} discharged"
 
 
+def live(arguments: argparse.Namespace) -> int:
+    from quorate.apps.cli.living import live as run_live
+
+    return run_live(arguments)
+
+
 def infer(arguments: argparse.Namespace) -> int:
     """Find an inductive invariant that proves the safety properties."""
     from quorate.apps.cli.inferring import infer as run_infer
@@ -315,6 +322,10 @@ def check(arguments: argparse.Namespace) -> int:
         raise UsageError("--processes is about Mercury programs; --size SORT=N,… gives the sizes of other protocols")
     if arguments.depth is not None:
         return _bounded(arguments)
+    if arguments.liveness:
+        from quorate.apps.cli.living import check as check_liveness
+
+        return check_liveness(arguments)
     from quorate.apps.cli.exploring import check as run_check
 
     return run_check(arguments)

@@ -24,7 +24,7 @@ from quorate.engines.explicit.worlds import InstanceError
 from quorate.models.relational import RelationalModel
 
 
-def _instance(model: RelationalModel, arguments: argparse.Namespace) -> Instance:
+def instance_of(model: RelationalModel, arguments: argparse.Namespace) -> Instance:
     """The instance that the options describe; a sort that they do not mention has two elements."""
     where = None
     if arguments.where is not None:
@@ -59,7 +59,7 @@ def check(arguments: argparse.Namespace) -> int:
     for item in loaded:
         progress = Progress(arguments)
         try:
-            instance = _instance(item.model, arguments)
+            instance = instance_of(item.model, arguments)
             outcome = search(instance, options, progress)
         except (InstanceError, CheckpointError, CompilerError) as problem:
             raise UsageError(f"{item.model.source.path if item.model.source else ''}: {problem}") from None
@@ -127,7 +127,7 @@ def simulate(arguments: argparse.Namespace) -> int:
     for item in loaded:
         progress = Progress(arguments)
         try:
-            instance = _instance(item.model, arguments)
+            instance = instance_of(item.model, arguments)
             done = run(instance, arguments.runs, arguments.depth, arguments.seed, arguments.timeout, progress)
         except InstanceError as problem:
             raise UsageError(f"{item.model.source.path if item.model.source else ''}: {problem}") from None

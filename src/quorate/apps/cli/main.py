@@ -107,6 +107,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--where", metavar="EXPR", help="restrict the rigid symbols of the instance by a formula")
     check.add_argument("--deadlock", action="store_true", help="also look for states that no transition leaves")
+    check.add_argument("--liveness", action="store_true", help="look for fair runs that violate a liveness property")
     check.add_argument("--keep-going", action="store_true", help="search on after the first violation")
     check.add_argument("--no-symmetry", action="store_true", help="tell states apart that differ in names only")
     check.add_argument(
@@ -133,6 +134,16 @@ def build_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--timeout", type=_seconds, metavar="S", help="wall-clock seconds (default: no limit)")
     simulate.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     _output(simulate)
+
+    live = verbs.add_parser("live", help="prove the liveness properties, or show a fair run that violates one")
+    _files(live)
+    live.add_argument(
+        "--time", type=_seconds, default=600.0, metavar="SECONDS", help="for each property (default: 600)"
+    )
+    live.add_argument("--certificate", metavar="FILE", help="write a certificate of the properties that are proved")
+    live.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
+    _output(live)
+    _limits(live, seed="random seed of the samples and the solvers")
 
     verify = verbs.add_parser("verify", help="is it right?  chooses and races the methods; a line per property")
     verify.add_argument(

@@ -14,9 +14,9 @@ from quorate.files import write_atomically
 from quorate.lang import load_model
 from quorate.models.forms import NoForm, relational_form
 from quorate.models.relational import RelationalModel
-from quorate.proof.certificates import CertificateError
-from quorate.proof.certificates import load as load_certificate
-from quorate.proof.checker import SOLVERS, Outcome, recheck
+from quorate.proof import liveness
+from quorate.proof.certificates import CertificateError, from_json, load_document
+from quorate.proof.checker import SOLVERS, Outcome, Section, discharge, sections
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,13 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not Path(arguments.certificate).is_file():
         raise UsageError(f"there is no file {arguments.certificate}")
     try:
-        certificate = load_certificate(arguments.certificate)
-        path = arguments.protocol or str(Path(arguments.certificate).parent / Path(certificate.protocol).name)
-        model = _model(path)
+        sections, proved = _sections(arguments)
         outcomes = []
-        for outcome in recheck(
-            model, certificate, arguments.timeout, arguments.memory, arguments.jobs, bool(arguments.proofs)
-        ):
+        for outcome in discharge(sections, arguments.timeout, arguments.memory, arguments.jobs, bool(arguments.proofs)):
             outcomes.append(outcome)
             if arguments.output_format == "text":
                 print(_line(outcome), flush=True)
@@ -46,11 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     accepted = sum(outcome.accepted for outcome in outcomes)
     if accepted == len(outcomes):
         verdict, code = "accepted", 0
-        reason = (
-            f"z3 and cvc5 discharge all {accepted} obligations; {', '.join(certificate.safety)} holds for all sizes"
-        )
-        others = [item.name for item in model.safety if item.name not in certificate.safety]
-        reason += f" (it does not speak of {', '.join(others)})" if others else ""
+        reason = f"z3 and cvc5 discharge all {accepted} obligations; {proved}"
     elif any(outcome.refuted for outcome in outcomes):
         verdict, code, reason = "rejected", 1, f"{len(outcomes) - accepted} of {len(outcomes)} obligations do not hold"
     else:
@@ -63,6 +55,24 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(f"{verdict}: {reason}")
     return code
+
+
+def _sections(arguments: argparse.Namespace) -> tuple[list[Section], str]:
+    """What the certificate, of safety or of liveness, has to show; and what follows from it, in words."""
+    document = load_document(arguments.certificate)
+    name = document.get("protocol") if isinstance(document, dict) else None
+    path = arguments.protocol or str(Path(arguments.certificate).parent / Path(str(name)).name)
+    if liveness.is_certificate(document):
+        model = _model(path)
+        found = liveness.read(model, document)
+        names = ", ".join(item.argument.property for item in found.proved)
+        assumed = [text for item in found.proved for text in liveness.assumptions(model, item.argument)]
+        plain = "; ".join([f"{names} holds in every fair run, for all sizes", *dict.fromkeys(assumed)])
+        return liveness.sections(model, found), plain
+    certificate, model = from_json(document), _model(path)
+    others = [item.name for item in model.safety if item.name not in certificate.safety]
+    unspoken = f" (it does not speak of {', '.join(others)})" if others else ""
+    return sections(model, certificate), f"{', '.join(certificate.safety)} holds for all sizes{unspoken}"
 
 
 def _model(path: str) -> RelationalModel:

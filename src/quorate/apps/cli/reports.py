@@ -75,7 +75,7 @@ def expected_verdict(model: RelationalModel | ProcessModel | RoundModel, verb: s
             continue
         if item.target == result.property:
             weight = 3
-        elif item.target == "safety" and result.kind == "safety":
+        elif item.target in ("safety", "liveness") and result.kind == item.target:
             weight = 1
         else:
             continue

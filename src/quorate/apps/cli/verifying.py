@@ -32,6 +32,7 @@ from quorate.proof.traces import Trace
 from quorate.proof.verdicts import Result
 from quorate.strategy import Answer, Event, Proof, Question, borrowed, methods_for, verify
 
+LIVENESS = "liveness properties are a question of their own: `quorate live`"
 SUFFIXES = (".ivy", ".pyv", ".mercury", ".rounds")
 
 
@@ -58,6 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
             if getattr(arguments, name):
                 raise UsageError(f"--{name} needs a single FILE")
     loaded = _load_all(paths, arguments.lang)
+    if all(_is_lively(item.model) and not item.model.safety for item in loaded):
+        from quorate.apps.cli.living import live
+
+        arguments.files = paths
+        return live(arguments)
     for item in loaded:
         known = [method.name for method in methods_for(item.model)]
         if arguments.method and not set(arguments.method) & set(known):
@@ -136,12 +142,16 @@ def _load_all(paths: Sequence[str], language: Any) -> list[Loaded | LoadedProces
     return loaded
 
 
+def _is_lively(model: Model) -> bool:
+    return isinstance(model, RelationalModel) and bool(model.liveness)
+
+
 def _with_implementations(
     loaded: Sequence[Loaded | LoadedProcess | LoadedRounds],
 ) -> Iterator[tuple[Model, tuple[str, ...]]]:
     """Every model; after a Mercury program, the protocols that it names as implementations of its agreements."""
     for item in loaded:
-        yield item.model, ()
+        yield item.model, (LIVENESS,) if _is_lively(item.model) else ()
         if isinstance(item.model, ProcessModel):
             assert item.model.source is not None
             for name, agreements in item.model.implementations.items():

@@ -20,13 +20,19 @@ from quorate.lang.ivy.initial import initial_states
 from quorate.lang.ivy.modules import Action, Program, flatten
 from quorate.lang.ivy.signature import OWN_NAMES, Signature, variable_name
 from quorate.lang.ivy.states import Obligation, State
+from quorate.lang.temporal import LivenessDeclaration, decoded
+from quorate.lang.temporal import fairness as temporal_fairness
+from quorate.lang.temporal import liveness as temporal_liveness
 from quorate.logic.terms import BOOL, TRUE, Symbol, Term, Var, conj, forall, implies, neg
 from quorate.logic.transform import fresh_name, fresh_variables, substitute, symbols_of
-from quorate.models.relational import Named, RelationalModel, Theorem, Transition, Update
+from quorate.models.relational import Fairness, Liveness, Named, RelationalModel, Theorem, Transition, Update
 from quorate.models.source import Source, Span
 
 SAFETY_LABEL = "1000000"
 """How the DistAI and DuoAI suites mark the property to be proved among the invariants."""
+
+TEMPORAL = ("temporal", "liveness", "fairness", "fairness weak", "fairness strong")
+"""Kinds of declarations that speak of whole runs."""
 
 FOLLOW_ON = ("Q0201", "Q0206", "Q0224")
 """What is not told if some declarations could not be read, since it may follow from that."""
@@ -77,7 +83,7 @@ class _Reader:
         theorems: list[Theorem] = []
         properties: list[_Property] = []
         for declaration in self.program.formulas:
-            if declaration.kind != "init":
+            if declaration.kind not in ("init", *TEMPORAL):
                 self.formula(declaration, axioms, theorems, properties)
         starts = (declaration for declaration in self.program.formulas if declaration.kind == "init")
         initial = initial_states(self.signature, starts, self.sink)
@@ -85,6 +91,7 @@ class _Reader:
         self.signature.reserved.update(symbol.name for symbol in initial.symbols)
         for action in self.program.actions.values():
             self.action(action)
+        liveness, fairness = self.temporal()
         safety, invariants = _sorted_properties(properties)
         symbols = [*self.signature.symbols, *initial.symbols]
         if self.failure is not None:
@@ -105,10 +112,42 @@ class _Reader:
             safety=(*safety, *self.assertions),
             invariants=tuple(invariants),
             theorems=tuple(theorems),
+            liveness=tuple(liveness),
+            fairness=tuple(fairness),
             expectations=expectations(self.source, self.sink),
             source=self.source,
         )
         return self.with_operators(model)
+
+    def temporal(self) -> tuple[list[Liveness], list[Fairness]]:
+        """Liveness properties, and what is assumed about fairness."""
+        liveness: list[Liveness] = []
+        fairness: list[Fairness] = []
+        for declaration in self.program.formulas:
+            if declaration.kind not in TEMPORAL:
+                continue
+            made = decoded(declaration.kind, declaration.label, declaration.formula)
+            if made is None:
+                fix = "write `globally (p -> eventually q)`, or `liveness [name] forall X. p(X) ~> q(X)`"
+                self.sink.error("Q0703", "this temporal property has another shape", declaration.span, fix=fix)
+            elif isinstance(made, LivenessDeclaration):
+                name = self.name("liveness", declaration.label, declaration.span)
+                assumed = [
+                    found
+                    for item in made.assuming
+                    for found in temporal_fairness(
+                        self.signature.elaborator(), item, self.name("fairness", None, None), self.parameters_of
+                    )
+                ]
+                liveness += temporal_liveness(self.signature.elaborator(), made, name, tuple(assumed))
+            else:
+                name = self.name("fairness", declaration.label, declaration.span)
+                fairness += temporal_fairness(self.signature.elaborator(), made, name, self.parameters_of)
+        return liveness, fairness
+
+    def parameters_of(self, name: str) -> tuple[Var, ...] | None:
+        """The parameters of a step, if there is one of that name."""
+        return next((item.parameters for item in self.transitions if item.name == name), None)
 
     def with_operators(self, model: RelationalModel) -> RelationalModel:
         """The model with the operators and numerals that occur in it."""

@@ -21,7 +21,18 @@ from quorate.lang.ivy.vocabulary import (
     UNSUPPORTED,
     UNUSED,
 )
-from quorate.lang.reader import Binder, Expression, Reference, SyntaxProblem, Token, tokenize
+from quorate.lang.reader import (
+    Binder,
+    Expression,
+    Literal,
+    Operation,
+    Quantifier,
+    Reference,
+    SyntaxProblem,
+    Token,
+    tokenize,
+)
+from quorate.lang.temporal import FairnessDeclaration, LivenessDeclaration
 from quorate.models.source import Source, Span
 
 MAX_STUMBLES = 50
@@ -123,11 +134,9 @@ class IvyParser(StatementParser):
                 self.proof()
                 return []
             case "temporal":
-                self.sink.error("Q0104", f"{UNSUPPORTED[word]} are not supported", start.span)
-                self.advance()
-                self.advance()
-                self.skip_declaration()
-                return []
+                return self.temporal_property()
+            case "liveness" | "fairness":
+                return [self.encoded(self.temporal(self.label))]
             case "template" | "concept":
                 self.sink.warning(
                     "Q0104", f"`{word}` lines guide a search for invariants; they are not used", start.span
@@ -457,6 +466,34 @@ class IvyParser(StatementParser):
             self.fail("`named` witnesses are not supported", code="Q0104")
         self.proof_clauses()
         return syntax.FormulaDeclaration(span, "invariant" if word == "conjecture" else word, label, formula)
+
+    def temporal_property(self) -> list[syntax.Declaration]:
+        """`temporal property`; `temporal axiom` and other combinations are not supported."""
+        start = self.advance().span
+        if not self.at("property", "invariant"):
+            self.sink.error("Q0104", f"`temporal {self.token.text}` is not supported", start)
+            self.advance()
+            self.skip_declaration()
+            return []
+        self.operators_of_time = True
+        try:
+            made = self.formula_declaration("temporal")
+        finally:
+            self.operators_of_time = False
+        return [made]
+
+    def encoded(self, made: LivenessDeclaration | FairnessDeclaration) -> syntax.FormulaDeclaration:
+        """As a formula, so that names are looked up in it like in any other; `decoded` is the way back."""
+        if isinstance(made, LivenessDeclaration):
+            body: Expression = Operation(made.span, "~>", (made.trigger, made.goal))
+            kind = "liveness"
+        else:
+            when = made.when or Literal(made.span, True)
+            body = Operation(made.span, "when", (made.target, when))
+            kind = f"fairness {made.strength or ''}".strip()
+        if made.binders:
+            body = Quantifier(made.span, True, made.binders, body)
+        return syntax.FormulaDeclaration(made.span, kind, made.label, body)
 
     def proof_clauses(self) -> None:
         while self.at("proof"):

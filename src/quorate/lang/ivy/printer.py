@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from quorate.lang import temporal
 from quorate.lang.diagnostics import Diagnostic, LanguageError
 from quorate.lang.ivy.signature import variable_name
 from quorate.lang.ivy.vocabulary import RESERVED
@@ -187,6 +188,7 @@ class _Printer:
         self.print_named("safety", self.model.safety)
         self.print_named("invariant", self.model.invariants)
         self.section()
+        self.print_temporal()
         for query in self.model.traces:
             word = "sat" if query.satisfiable else "unsat"
             self.lines.append(f"# {query.name}: a query for a run ({word} trace) has no Ivy form and is left out")
@@ -245,6 +247,22 @@ class _Printer:
 
     def print_named(self, word: str, items: Iterable[Named]) -> None:
         self.lines += [f"{word} [{_label(item.name)}] {self.show(item.formula)}" for item in items]
+
+    def print_temporal(self) -> None:
+        """Liveness and fairness; the variables of a property get names that are variables in Ivy."""
+        alone = [item for item in self.model.liveness if item.assuming]
+        if alone:
+            message = f"what `{alone[0].name}` alone assumes has no form of its own"
+            raise _inexpressible(message, self.model, alone[0].span)
+        variables = {term for term in temporal.terms_of(self.model) if isinstance(term, Var)}
+        names = {v: Var(v.name if v.name[0].isupper() else f"V_{v.name}", v.sort) for v in variables}
+
+        def shown(term: Term) -> str:
+            return self.show(substitute(term, {v: w for v, w in names.items() if v is not w}))
+
+        self.lines += temporal.printed(
+            self.model, shown, lambda v: self.binders([names[v]]), self.actions.__getitem__, _label
+        )
 
     def print_theorems(self) -> None:
         for theorem in self.model.theorems:

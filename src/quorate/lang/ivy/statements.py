@@ -17,11 +17,11 @@ from quorate.lang.reader import (
     Literal,
     Operation,
     Operators,
-    Parser,
     Reference,
     Shift,
     Token,
 )
+from quorate.lang.temporal import TemporalParser
 from quorate.models.source import Span
 
 _TIGHT = {
@@ -39,8 +39,11 @@ OWN_COMPARISONS = {"<=": "le", ">": "gt", ">=": "ge"}
 """Up to version 1.5 these are symbols of their own at sorts without interpretation; later `<` determines them."""
 
 
-class StatementParser(Parser):
+class StatementParser(TemporalParser):
     """Expressions and action bodies of an Ivy file of a given version."""
+
+    operators_of_time = False
+    """Whether `globally` and `eventually` are operators."""
 
     def __init__(self, tokens: list[Token], sink: Sink, version: tuple[int, int]) -> None:
         super().__init__(tokens, sink)
@@ -180,7 +183,11 @@ class StatementParser(Parser):
     def reference(self) -> Expression:
         start = self.token.span
         if self.token.text in TEMPORAL and self.peek().kind in ("name", "(", "~", "forall", "exists"):
-            self.fail(f"temporal operators (`{self.token.text}`) are not supported", code="Q0104")
+            if not self.operators_of_time:
+                self.fail(f"`{self.token.text}` stands in temporal properties only", code="Q0104")
+            operator = self.advance().text
+            body = self.prefix()
+            return Operation(self.since(start), operator, (body,))
         name = self.dotted("of a symbol")
         arguments: tuple[Expression, ...] | None = None
         while self.at("(") or (self.at(".") and self.peek().kind == "name" and arguments is not None):

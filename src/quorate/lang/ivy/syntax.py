@@ -182,7 +182,7 @@ class DefinitionDeclaration(Declaration):
 
 @dataclass(frozen=True)
 class FormulaDeclaration(Declaration):
-    """`kind` is axiom, property, invariant, safety or init."""
+    """`kind` is axiom, property, invariant, safety, init, temporal, liveness or fairness."""
 
     kind: str
     label: str | None

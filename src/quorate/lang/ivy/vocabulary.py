@@ -74,7 +74,7 @@ KEYWORDS = frozenset(
 
 _WORDS = (
     r"(?P<skip>\s+|\#[^\n]*)|(?P<string>\"[^\"\n]*\")|(?P<name>[0-9]*[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
-    r"|(?P<mark><->|->|:=|~=|<=|>=|\*>|\.\.\.|\.\.|[()\[\]{}.:,;&|~=<>+\-*/$])"
+    r"|(?P<mark><->|->|~>|:=|~=|<=|>=|\*>|\.\.\.|\.\.|[()\[\]{}.:,;&|~=<>+\-*/$])"
 )
 LEXICON = Lexicon(re.compile(r"(?P<native><<<[\s\S]*?>>>)|" + _WORDS), KEYWORDS)
 LEXICON_WITHOUT_QUOTES = Lexicon(re.compile(_WORDS), KEYWORDS)
@@ -138,6 +138,8 @@ CONTEXTUAL = frozenset(
         "mixin",
         "concept",
         "destructor",
+        "liveness",
+        "fairness",
     ]
 )
 
@@ -153,7 +155,6 @@ UNSUPPORTED = {
     "variant": "variant types (`variant`)",
     "subclass": "subclasses (`subclass`)",
     "around": "`around` monitors",
-    "temporal": "temporal properties (`temporal`)",
     "theorem": "theorem schemata (`theorem`)",
     "schema": "schemata (`schema`)",
     "tactic": "tactics (`tactic`)",

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any
 
+from quorate.lang import temporal
 from quorate.lang.diagnostics import Diagnostic, Sink
 from quorate.lang.elaborate import (
     MAX_TERM_DEPTH,
@@ -48,10 +49,13 @@ from quorate.lang.pyv.grammar import (
 )
 from quorate.lang.pyv.transitions import to_transition
 from quorate.lang.reader import Binder, Expression, Reference, Shift
-from quorate.logic.terms import BOOL, INT, TRUE, Sort, Symbol, Term, conj, disj, implies
+from quorate.lang.temporal import FairnessDeclaration, LivenessDeclaration
+from quorate.logic.terms import BOOL, INT, TRUE, Sort, Symbol, Term, Var, conj, disj, implies
 from quorate.logic.transform import fresh_name, prime, symbols_of
 from quorate.models.relational import (
     Derived,
+    Fairness,
+    Liveness,
     Named,
     RelationalModel,
     Theorem,
@@ -270,6 +274,8 @@ class _Reader:
         theorems: list[Theorem] = []
         transitions: list[Transition] = []
         traces: list[TraceQuery] = []
+        liveness: list[Liveness] = []
+        fairness: list[Fairness] = []
         used: set[str] = set()
         for declaration in self.declarations:
             match declaration:
@@ -296,6 +302,12 @@ class _Reader:
                     formula = self.phases(phases)
                     if formula is not TRUE:
                         named["invariant"].append(Named(self.fresh("automaton", used), formula, span))
+                case LivenessDeclaration():
+                    label = self.property_name(declaration, len(liveness) + 1, used)
+                    liveness += temporal.liveness(self.elaborator(1), declaration, label)
+                case FairnessDeclaration():
+                    label = self.property_name(declaration, len(fairness) + 1, used)
+                    fairness += temporal.fairness(self.elaborator(1), declaration, label, self.parameters_of)
                 case TraceDeclaration():
                     traces.append(self.trace(declaration, f"trace_{len(traces) + 1}"))
         for item in self.implicit:
@@ -315,6 +327,8 @@ class _Reader:
             invariants=tuple(named["invariant"]),
             theorems=tuple(theorems),
             traces=tuple(traces),
+            liveness=tuple(liveness),
+            fairness=tuple(fairness),
             expectations=expectations(self.source, self.sink),
             source=self.source,
         )
@@ -324,7 +338,16 @@ class _Reader:
         formulas = [[self.formula(declaration) or TRUE for declaration in phase] for phase in phases]
         return normal(disj(*(conj(*phase) for phase in formulas))) if phases else TRUE
 
-    def property_name(self, declaration: FormulaDeclaration, number: int, used: set[str]) -> str:
+    def parameters_of(self, name: str) -> tuple[Var, ...] | None:
+        """The parameters of a transition, if there is one of that name."""
+        target = self.definitions.get(name)
+        macro = self.macros.get(name)
+        is_transition = isinstance(target, Definition) and target.transition
+        return macro.parameters if is_transition and macro is not None else None
+
+    def property_name(
+        self, declaration: FormulaDeclaration | LivenessDeclaration | FairnessDeclaration, number: int, used: set[str]
+    ) -> str:
         """The label of a property, or its kind and number; each name is given once."""
         label = declaration.label
         if label is None or label in used:

@@ -20,7 +20,6 @@ from quorate.lang.reader import (
     Literal,
     Operation,
     Operators,
-    Parser,
     Quantifier,
     Reference,
     Shift,
@@ -28,6 +27,7 @@ from quorate.lang.reader import (
     Token,
     tokenize,
 )
+from quorate.lang.temporal import FairnessDeclaration, LivenessDeclaration, TemporalParser
 from quorate.logic.transform import fresh_name
 from quorate.models.source import Source, Span
 
@@ -78,7 +78,7 @@ KEYWORDS = frozenset(
 LEXICON = Lexicon(
     re.compile(
         r"(?P<skip>\s+|\#[^\n]*)|(?P<annotation>@[-A-Za-z_0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)"
-        r"|(?P<mark><->|->|!=|~=|<=|>=|:=|[()\[\]{}.:,;'&|!~=<>+\-*])"
+        r"|(?P<mark><->|->|~>|!=|~=|<=|>=|:=|[()\[\]{}.:,;'&|!~=<>+\-*])"
     ),
     KEYWORDS,
 )
@@ -173,7 +173,16 @@ class TraceDeclaration:
     span: Span
 
 
-Declaration = SortDeclaration | SymbolDeclaration | FormulaDeclaration | Definition | Automaton | TraceDeclaration
+Declaration = (
+    SortDeclaration
+    | SymbolDeclaration
+    | FormulaDeclaration
+    | Definition
+    | Automaton
+    | TraceDeclaration
+    | LivenessDeclaration
+    | FairnessDeclaration
+)
 
 STARTS = frozenset(
     [
@@ -207,7 +216,7 @@ MAX_STUMBLES = 50
 ENDS = frozenset(["name", "number", "annotation", "true", "false", ")", "]", "}", "'"])
 
 
-class PyvParser(Parser):
+class PyvParser(TemporalParser):
     """Declarations of a mypyvy file; `broken` are the names that faulty ones would have declared."""
 
     operators = OPERATORS
@@ -254,11 +263,15 @@ class PyvParser(Parser):
         The words that start declarations also occur in `any transition`, `assert init` and, for `safety`, in formulas.
         """
         before = self.tokens[self.index - 1]
-        return self.at(*STARTS) and (before.kind in ENDS or before.span.line < self.token.span.line)
+        return (self.at(*STARTS) or self.at_temporal()) and (
+            before.kind in ENDS or before.span.line < self.token.span.line
+        )
 
     def declaration(self) -> Declaration | None:
         self.sketch()
         start = self.token
+        if self.at_temporal():
+            return self.temporal(self.label)
         match start.kind:
             case "sort":
                 self.advance()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from quorate.lang import temporal
 from quorate.lang.diagnostics import Diagnostic, LanguageError
 from quorate.lang.pyv.grammar import KEYWORDS
 from quorate.logic.printing import Syntax, show
@@ -87,6 +88,7 @@ class _Printer:
         elements = [Symbol(name, (), sort) for sort in model.sorts for name in sort.elements]
         labels = [item.name for item in (*model.axioms, *model.initial, *model.properties)]
         labels += [item.name for item in model.theorems]
+        labels += [item.name for item in model.fairness] + [item.name for item in model.liveness]
         variables = sorted(_variable_names(model, formulas), key=lambda name: (_legal(name) != name, name))
         self.names = {symbol: self.unused(symbol.name) for symbol in dict.fromkeys((*model.symbols, *elements))}
         self.transitions = {item.name: self.unused(item.name) for item in model.transitions}
@@ -113,6 +115,9 @@ class _Printer:
     def show(self, term: Term) -> str:
         return show(term, self.syntax)
 
+    def binder(self, variable: Var) -> str:
+        return f"{self.syntax.variable(variable)}: {self.sorts[variable.sort]}"
+
     def text(self) -> str:
         model = self.model
         lines = [f"sort {self.sorts[sort]}" for sort in model.sorts]
@@ -134,6 +139,10 @@ class _Printer:
         kinds = {0: "zerostate", 1: "onestate", 2: "twostate"}
         lines += [f"{kinds[t.states]} theorem [{self.labels[t.name]}] {self.show(t.formula)}" for t in model.theorems]
         lines += [self.trace(query) for query in model.traces]
+        alone = [item for item in model.liveness if item.assuming]
+        if alone:
+            raise self.refuse(f"mypyvy files cannot say what `{alone[0].name}` alone assumes", alone[0].span)
+        lines += temporal.printed(model, self.show, self.binder, self.transitions.__getitem__, self.labels.__getitem__)
         return "\n".join(lines) + "\n"
 
     def declarations(self) -> list[str]:
@@ -242,6 +251,7 @@ def _variable_names(model: RelationalModel, formulas: Sequence[Term]) -> set[str
     for query in model.traces:
         for step in query.steps:
             terms += [value for _, arguments in step.calls for value in arguments if value is not None]
+    terms += temporal.terms_of(model)
     variables = {term for term in subterms(*terms) if isinstance(term, Var)}
     variables.update(v for term in subterms(*terms) if isinstance(term, Quantified) for v in term.variables)
     variables.update(v for item in model.transitions for v in item.parameters)

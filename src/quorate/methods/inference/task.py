@@ -54,13 +54,22 @@ class Found:
 class Task:
     """One protocol, with what all attempts share.  Its invariants have been established: they are used wherever they help."""
 
-    def __init__(self, model: RelationalModel, limits: Limits, seed: int, until: Deadline, progress: Progress) -> None:
+    def __init__(
+        self,
+        model: RelationalModel,
+        limits: Limits,
+        seed: int,
+        until: Deadline,
+        progress: Progress,
+        exhaustive: bool = True,
+    ) -> None:
+        """`exhaustive`: whether small instances are searched state by state, besides random runs."""
         self.protocol, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
         self.model = model = slice_for_safety(model)
         """The part of the protocol that is looked at."""
         self.orders = total_orders(model)
         progress("collecting samples")
-        self.samples: list[Sample] = list(samples(model, self.orders, seed))
+        self.samples: list[Sample] = list(samples(model, self.orders, seed)) if exhaustive else []
         exist = [t for axiom in model.axioms for t in subterms(nnf(axiom.formula)) if isinstance(t, Exists)]
         self.found = {variable.sort for term in exist for variable in term.variables}
         """The sorts in which axioms say that there is an element."""

@@ -1,0 +1,432 @@
+"""From the goals of an argument to a proof of them: which need invariants, and finding these.
+
+A goal that is not valid by itself becomes a claim: what of it is quantified and not needed, according to the samples, is left
+out, since what is simple and strong is easier to prove.  Quantified parts that stay get names, as derived relations, so that
+clauses can speak of them: this is where invariants with an alternation of quantifiers come from.  The rest is the search
+for inductive clauses (`methods/inference`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from quorate.engines.smt.session import Goal as Query
+from quorate.engines.smt.session import Group, Limits, solve
+from quorate.logic.terms import (
+    BOOL,
+    FALSE,
+    TRUE,
+    And,
+    Apply,
+    Equal,
+    Exists,
+    Forall,
+    If,
+    Iff,
+    Not,
+    Or,
+    Quantified,
+    Sort,
+    Symbol,
+    Term,
+    Var,
+    conj,
+    disj,
+    forall,
+    neg,
+)
+from quorate.logic.transform import fresh_name, nnf, substitute, subterms, symbols_of
+from quorate.methods.inference.houdini import Deadline, OutOfTime
+from quorate.methods.inference.invariants import Invariants
+from quorate.methods.inference.language import Language
+from quorate.methods.inference.questions import Question
+from quorate.methods.inference.shapes import Shape, growing
+from quorate.methods.inference.states import with_derived
+from quorate.methods.inference.task import Found, Task, entries
+from quorate.methods.liveness.samples import Samples, largest_sizes
+from quorate.models.relational import Derived, Named, RelationalModel
+from quorate.proof.certificates import Certificate, certify
+from quorate.proof.liveness import Goal
+
+Progress = Callable[[str], None]
+
+ORDERED, OTHERS, MOST_ENTRIES = 5, 3, 250
+"""The sizes over which questions are asked, unless states have too many entries then."""
+FIRST_SHAPES = 2
+"""How many languages are tried before quantified parts of claims get names."""
+PATIENCE = 20.0
+"""Seconds for a question of the search to a solver."""
+MOST_CLAUSES = 400
+"""A goal that would be more clauses is taken as it is."""
+
+
+class Missing(Exception):
+    """No proof was found; the message says of what."""
+
+
+def hard_goals(
+    model: RelationalModel, goals: Sequence[Goal], orders: Mapping[Sort, Symbol], limits: Limits
+) -> list[Goal]:
+    """The goals that are not valid by themselves: a small state violates them, or no solver proves them quickly."""
+    sizes = {sort: 3 if sort in orders else 2 for sort in model.sorts if sort.uninterpreted}
+    hard: list[Goal] = []
+    rest: list[Goal] = []
+    for goal in goals:
+        question = Question(model, sizes, orders, None, [neg(goal.formula)])
+        (hard if question.solve(1) else rest).append(goal)
+    for goal, valid in zip(rest, are_valid(model, (), rest, replace(limits, timeout=3.0)), strict=True):
+        if not valid:
+            hard.append(goal)
+    return [goal for goal in goals if goal in hard]
+
+
+def are_valid(model: RelationalModel, known: Sequence[Named], goals: Sequence[Goal], limits: Limits) -> list[bool]:
+    """Which goals follow from what is known."""
+    queries = tuple(Query(goal.name, neg(goal.formula)) for goal in goals)
+    found = [False] * len(goals)
+    if queries:
+        for _, number, answer in solve([Group((*model.background(), *known), queries)], limits):
+            found[number] = answer.status == "unsat"
+    return found
+
+
+def claims_of(model: RelationalModel, goals: Sequence[Goal], samples: Samples) -> list[Named]:
+    """Clauses that imply the goals, hold in the samples, and are as short as these allow.
+
+    An initial state that violates one of them becomes a sample, and they are looked for again.
+    """
+    largest = largest_sizes(model, samples.orders)
+    while True:
+        claims = _all_claims(model, goals, samples)
+        wrong = neg(conj(*(claim.formula for claim in claims)))
+        start = [*(item.formula for item in model.initial), wrong]
+        for size in (1, 2, 4):
+            sizes = {sort: min(size, most) if most > 2 else most for sort, most in largest.items()}
+            question = Question(model, sizes, samples.orders, None, start)
+            if question.solve(1):
+                samples.learn(question.read(False)[0])
+                break
+        else:
+            return claims
+
+
+def _all_claims(model: RelationalModel, goals: Sequence[Goal], samples: Samples) -> list[Named]:
+    found: dict[Term, None] = {}
+    for goal in goals:
+        for formula in _claims(disj(neg(conj(*goal.hypotheses)), goal.conclusion), samples):
+            found[_canonical(formula)] = None
+    sizes = {sort: min(size, 3) for sort, size in largest_sizes(model, samples.orders).items()}
+    needed = [f for f in found if Question(model, sizes, samples.orders, None, [neg(f)]).solve(1)]
+    kept = [formula for formula in needed if not any(_subsumes(other, formula) for other in needed)]
+    return [Named(f"claim{number}", formula) for number, formula in enumerate(kept, 1)]
+
+
+def _claims(formula: Term, samples: Samples) -> Iterator[Term]:
+    for clause in _clauses(nnf(_without_conditionals(nnf(formula)))):
+        literals = _solved(clause)
+        if literals is None:
+            continue
+        literals = _shortened(literals, samples)
+        instance = _instantiated(literals, samples)
+        if instance is None:
+            yield _closed(literals)
+        else:
+            yield from _claims(instance, samples)
+
+
+def _instantiated(literals: list[Term], samples: Samples) -> Term | None:
+    """The clause with one of its variables in place of something that it says exists, if the samples allow that."""
+    for literal in literals:
+        if isinstance(literal, Exists):
+            rest = [other for other in literals if other is not literal]
+            free = sorted({v for other in literals for v in other.free}, key=lambda v: v.name)
+            constants = [symbol() for symbol in samples.model.symbols if not symbol.arguments]
+            pools = [[v for v in [*free, *constants] if v.sort is variable.sort] for variable in literal.variables]
+            for values in product(*pools):
+                chosen = nnf(substitute(literal.body, dict(zip(literal.variables, values, strict=True))))
+                if samples.holds(_closed([*rest, chosen])):
+                    return disj(*rest, chosen)
+    return None
+
+
+def _without_conditionals(formula: Term) -> Term:
+    """Conditional terms inside atoms become cases."""
+    if isinstance(formula, Quantified) or (
+        formula.sort is BOOL and any(child.sort is BOOL for child in formula.children)
+    ):
+        return formula.rebuild(tuple(_without_conditionals(child) for child in formula.children))
+    for part in subterms(formula):
+        if isinstance(part, If):
+            then, otherwise = (_replaced(formula, part, value) for value in (part.then, part.otherwise))
+            return conj(
+                disj(neg(part.condition), _without_conditionals(then)),
+                disj(part.condition, _without_conditionals(otherwise)),
+            )
+    return formula
+
+
+def _replaced(term: Term, old: Term, new: Term) -> Term:
+    if term is old:
+        return new
+    children = tuple(_replaced(child, old, new) for child in term.children)
+    return term.rebuild(children) if children else term
+
+
+def _clauses(formula: Term) -> list[tuple[Term, ...]]:
+    """The formula as clauses; what would give too many of them stays as it is."""
+    if isinstance(formula, And):
+        return [clause for part in formula.args for clause in _clauses(part)]
+    if isinstance(formula, Or):
+        parts = [_clauses(part) for part in formula.args]
+        if prod(len(part) for part in parts) <= MOST_CLAUSES:
+            return [tuple(dict.fromkeys(literal for c in chosen for literal in c)) for chosen in product(*parts)]
+        return [formula.args]
+    return [(formula,)]
+
+
+def _solved(clause: Sequence[Term]) -> list[Term] | None:
+    """The clause without variables that it says are equal to others; None if it is always true."""
+    literals = list(clause)
+    while True:
+        literals = [literal for literal in literals if literal is not FALSE]
+        known = set(literals)
+        if any(literal is TRUE or neg(literal) in known for literal in literals):
+            return None
+        for literal in literals:
+            match literal:
+                case Not(Equal(left, right)) if isinstance(left, Var) or isinstance(right, Var):
+                    if isinstance(right, Var) and left not in right.free:
+                        left, right = right, left
+                    assert isinstance(left, Var)
+                    if left in right.free:
+                        return None if left is right else literals
+                    rest = [_simple(substitute(other, {left: right})) for other in literals if other is not literal]
+                    literals = list(dict.fromkeys(rest))
+                    break
+        else:
+            return literals
+
+
+def _simple(literal: Term) -> Term:
+    match literal:
+        case Equal(left, right) if left is right:
+            return TRUE
+        case Not(Equal(left, right)) if left is right:
+            return FALSE
+    return literal
+
+
+def _shortened(literals: list[Term], samples: Samples) -> list[Term]:
+    """The clause without literals that the samples do not need, complicated ones being left out first."""
+    for literal in sorted(literals, key=lambda part: (-_quantifiers(part), -_size(part))):
+        rest = [other for other in literals if other is not literal]
+        if rest and samples.holds(_closed(rest)):
+            literals = rest
+    return literals
+
+
+def _closed(literals: Sequence[Term]) -> Term:
+    body = disj(*sorted(literals, key=lambda literal: (_size(literal), str(literal))))
+    return forall(sorted(body.free, key=lambda variable: variable.name), body)
+
+
+def _canonical(formula: Term) -> Term:
+    """The closed clause with variables named by sort, in the order in which they occur."""
+    if not isinstance(formula, Forall):
+        return formula
+    order = [part for part in subterms(formula.body) if isinstance(part, Var) and part in formula.variables]
+    names: dict[Var, Term] = {}
+    for variable in order:
+        count = sum(other.sort is variable.sort for other in names) + 1
+        names[variable] = Var(f"{variable.sort.name.upper()}{count}", variable.sort)
+    return forall(names.values(), substitute(formula.body, names))  # type: ignore[arg-type]
+
+
+def _subsumes(short: Term, long: Term) -> bool:
+    """Does one clause have only literals of the other?  Variables have the same names in both."""
+    parts = [set(f.args) if isinstance(f, Or) else {f} for f in map(_body, (short, long))]
+    return parts[0] < parts[1]
+
+
+def _body(formula: Term) -> Term:
+    return formula.body if isinstance(formula, Forall) else formula
+
+
+def _quantifiers(term: Term) -> int:
+    return isinstance(term, Quantified) + sum(_quantifiers(child) for child in term.children)
+
+
+def _size(term: Term) -> int:
+    return 1 + sum(_size(child) for child in term.children)
+
+
+class _Naming:
+    """Gives names to quantified formulas: equal ones, up to the names of variables, get the same."""
+
+    def __init__(self, model: RelationalModel) -> None:
+        self.model = model
+        self.taken = {symbol.name for symbol in model.symbols}
+        self.taken |= {choice.name for t in model.transitions for choice in t.choices}
+        self.taken |= {element for sort in model.sorts for element in sort.elements}
+        self.found: dict[Term, Derived] = {}
+
+    def named(self, term: Term) -> Term:
+        """The formula with names for its quantified parts."""
+        if isinstance(term, Quantified):
+            return self._name(term)
+        children = tuple(self.named(child) for child in term.children)
+        return term.rebuild(children) if children else term
+
+    def claim(self, formula: Term) -> Term:
+        """A closed claim: its outermost universal quantifier stays."""
+        if isinstance(formula, Quantified) and not isinstance(formula, Exists):
+            return forall(formula.variables, self.named(formula.body))
+        return self.named(formula)
+
+    def _name(self, term: Quantified) -> Term:
+        body, negated = (term, False) if isinstance(term, Exists) else (nnf(neg(term)), True)
+        general, places = _generalised(body)
+        variables = tuple(Var(f"X{i}", place.sort) for i, place in enumerate(places, 1))
+        key = substitute(general, dict(zip([p for p, _ in self._holes(places)], variables, strict=True)))
+        if key not in self.found:
+            name = fresh_name(f"some{len(self.found) + 1}", self.taken.__contains__)
+            self.taken.add(name)
+            symbol = Symbol(name, [v.sort for v in variables], BOOL, any(s.mutable for s in symbols_of(key)))
+            self.found[key] = Derived(symbol, forall(variables, Iff(symbol(*variables), key)))
+        result = self.found[key].symbol(*places)
+        return neg(result) if negated else result
+
+    def _holes(self, places: Sequence[Term]) -> Iterator[tuple[Var, Term]]:
+        for number, place in enumerate(places, 1):
+            yield Var(f"%{number}", place.sort), place
+
+    def extended(self) -> RelationalModel:
+        derived = tuple(self.found.values())
+        symbols = (*self.model.symbols, *(item.symbol for item in derived))
+        return replace(self.model, symbols=symbols, derived=(*self.model.derived, *derived))
+
+
+def _generalised(term: Term) -> tuple[Term, list[Term]]:
+    """The formula with a hole for each free variable and each mutable constant, and what stood there."""
+    places: list[Term] = []
+
+    def hole(part: Term) -> Term:
+        if part not in places:
+            places.append(part)
+        return Var(f"%{places.index(part) + 1}", part.sort)
+
+    def walk(part: Term, bound: frozenset[Var]) -> Term:
+        if isinstance(part, Var):
+            return part if part in bound else hole(part)
+        if isinstance(part, Apply) and not part.args and part.sort is not BOOL and part.symbol.mutable:
+            return hole(part)
+        if isinstance(part, Quantified):
+            return part.rebuild((walk(part.body, bound | set(part.variables)),))
+        children = tuple(walk(child, bound) for child in part.children)
+        return part.rebuild(children) if children else part
+
+    return walk(term, frozenset()), places
+
+
+@dataclass(frozen=True)
+class Support:
+    """Claims, and the proof that they hold in every reachable state."""
+
+    claims: tuple[Named, ...]
+    invariants: tuple[Named, ...]
+    certificate: Certificate | None
+
+
+class _LargerTask(Task):
+    """Asks its questions over larger sizes: positions along an order, and what follows a position, need room.
+
+    What follows a position is not spoken of: an order can say that, and solvers get lost in what follows what follows.
+    """
+
+    def language(self, shape: Shape, constants: Sequence[Var] = (), unspoken: Collection[Symbol] = ()) -> Language:
+        successors = [s for s in self.model.symbols if not s.mutable and s.sort in s.arguments]
+        return super().language(shape, constants, [*unspoken, *successors])
+
+    def sizes(self, shape: Shape, constants: Sequence[Var] = ()) -> dict[Sort, int]:
+        sizes = super().sizes(shape, constants)
+        for sort in sorted(sizes, key=lambda sort: sort not in self.orders):
+            for size in range(ORDERED if sort in self.orders else OTHERS, sizes[sort], -1):
+                larger = {**sizes, sort: size}
+                if entries(self.model, larger) <= MOST_ENTRIES and Question(self.model, larger, self.orders).solve(1):
+                    sizes = larger
+                    break
+        return sizes
+
+
+def support(
+    model: RelationalModel,
+    claims: Sequence[Named],
+    samples: Samples,
+    limits: Limits,
+    until: float,
+    seed: int,
+    progress: Progress,
+) -> Support:
+    """Invariants that prove the claims; raises `Missing`."""
+    if not claims:
+        return Support((), (), None)
+    quantified = any(_quantifiers(_body(claim.formula)) for claim in claims)
+    reasons = []
+    for naming in (False, True) if quantified else (False,):
+        try:
+            return _search(model, claims, samples, naming, limits, until, seed, progress)
+        except Missing as problem:
+            reasons.append(str(problem))
+    raise Missing("; ".join(reasons))
+
+
+def _search(
+    model: RelationalModel,
+    claims: Sequence[Named],
+    samples: Samples,
+    with_names: bool,
+    limits: Limits,
+    until: float,
+    seed: int,
+    progress: Progress,
+) -> Support:
+    """The search in growing languages, in which quantified parts of claims may have names."""
+    naming = _Naming(model)
+    named = (
+        tuple(replace(claim, formula=naming.claim(claim.formula)) for claim in claims) if with_names else tuple(claims)
+    )
+    extended = replace(naming.extended(), safety=named, invariants=())
+    limits = replace(limits, timeout=min(limits.timeout, PATIENCE))
+    task = _LargerTask(extended, limits, seed, Deadline(until), progress, exhaustive=False)
+    task.states += [with_derived(extended, states) for states in samples.states]
+    for claim in named:
+        if not all(bool(states.evaluate(claim.formula, {}).all()) for states in task.states):
+            raise Missing(f"{claim.formula} does not hold in a larger instance")
+    found = Found(extended)
+    sorts = [sort for sort in task.model.sorts if sort.uninterpreted]
+    reasons: list[str] = []
+    for shape in growing(task.model, Shape(dict.fromkeys(sorts, 2), 3, min(4, 2 * len(sorts)))):
+        if time.monotonic() > until or (not with_names and len(reasons) >= FIRST_SHAPES):
+            break
+        task.until = Deadline(until)
+        try:
+            failure = Invariants(task, shape).go_on(found)
+        except OutOfTime:
+            break
+        if found.certificate is not None:
+            return _support(model, extended, claims, found)
+        reasons.append(f"{shape}: {failure}")
+    raise Missing("; ".join(reasons[-3:]) or "the time is over")
+
+
+def _support(model: RelationalModel, extended: RelationalModel, claims: Sequence[Named], found: Found) -> Support:
+    """What was found, without the names that quantified formulas were given."""
+    assert found.certificate is not None
+    invariants = tuple(Named(item.name, extended.expand(item.formula)) for item in found.invariants)
+    known = (*claims, *invariants)
+    claimed = replace(model, safety=tuple(claims), invariants=())
+    return Support(tuple(claims), invariants, certify(claimed, claims, known, found.certificate.hints))

@@ -1,0 +1,157 @@
+"""`live`: from a liveness property to a proof for every size, or to a fair run that violates it.
+
+Small instances are searched for violations; then stages are found on samples, and invariants for what they need; in the end the
+independent checker has to accept the certificate, with both solvers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from quorate.engines.explicit.instance import Instance
+from quorate.engines.explicit.worlds import InstanceError
+from quorate.engines.smt.session import Limits
+from quorate.methods.inference.language import total_orders
+from quorate.methods.liveness.check import check_liveness
+from quorate.methods.liveness.claims import Missing, Support, claims_of, hard_goals, support
+from quorate.methods.liveness.samples import Samples, collect, largest_sizes
+from quorate.methods.liveness.stages import LEVELS, Search
+from quorate.models.relational import Liveness, RelationalModel
+from quorate.models.temporal import TemporalError
+from quorate.proof import checker
+from quorate.proof.certificates import CertificateError
+from quorate.proof.liveness import Argument, Proved, Stage, assumptions, certify, monitored, reduced, sections
+from quorate.proof.verdicts import Result, Verdict
+
+METHOD = "ranking"
+SMALL = 60_000
+"""Instances with at most that many states are searched for violations before a proof is looked for."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """`seconds` by the clock for each property; the seed decides which samples are taken."""
+
+    seconds: float = 600.0
+    seed: int = 0
+
+
+@dataclass
+class Living:
+    """A result per liveness property, and what was proved."""
+
+    results: list[Result] = field(default_factory=list)
+    proved: list[tuple[Proved, Support]] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def live(
+    model: RelationalModel, limits: Limits, options: Options = Options(), progress: Progress = lambda text: None
+) -> Living:
+    """Decide the liveness properties of a model."""
+    outcome = Living()
+    broken = _violations(model, progress)
+    for item in model.liveness:
+        started = time.monotonic()
+        if item.name in broken:
+            outcome.results.append(broken[item.name])
+            continue
+        try:
+            found = _Proof(model, item, limits, options, progress).find()
+        except (Missing, TemporalError, CertificateError, InstanceError) as problem:
+            verdict: Verdict = "unknown"
+            reason = str(problem)
+        else:
+            outcome.proved.append(found)
+            verdict, reason = "proved", "; ".join(["in every fair run", *assumptions(model, found[0].argument)])
+        seconds = time.monotonic() - started
+        outcome.results.append(
+            Result(item.name, "liveness", verdict, METHOD, "all sizes", reason, None, item.span, seconds)
+        )
+    return outcome
+
+
+def _violations(model: RelationalModel, progress: Progress) -> dict[str, Result]:
+    """Properties that the smallest instances violate."""
+    found: dict[str, Result] = {}
+    most = largest_sizes(model, total_orders(model))
+    for size in (1, 2, 3):
+        progress(f"looking for violations in instances of size {size}")
+        try:
+            sizes = {sort: min(size, largest) for sort, largest in most.items()}
+            results, states = check_liveness(Instance(model, sizes), most=SMALL)
+        except (InstanceError, TemporalError):
+            break
+        for result in results:
+            if result.verdict == "violated":
+                found.setdefault(result.property, result)
+        if states > SMALL // 20 or (size > 1 and not states):
+            break
+    return found
+
+
+class _Proof:
+    """The search for a proof of one property."""
+
+    def __init__(
+        self, model: RelationalModel, item: Liveness, limits: Limits, options: Options, progress: Progress
+    ) -> None:
+        self.protocol, self.item, self.limits, self.options, self.progress = model, item, limits, options, progress
+        self.until = time.monotonic() + options.seconds
+        self.orders = total_orders(model)
+
+    def find(self) -> tuple[Proved, Support]:
+        self.progress("collecting samples")
+        samples = collect(self.protocol, self.item, self.orders, self.options.seed)
+        watched = not self._stays(samples)
+        if watched:
+            model, item = monitored(self.protocol, self.item)
+            samples = collect(model, item, self.orders, self.options.seed)
+        reasons: list[str] = []
+        for bounded in (self.orders, {}) if self.orders else ({},):
+            search = Search(samples, bounded, self.progress)
+            lists, left = search.find(LEVELS)
+            if not lists:
+                reasons.append(f"no ranking covers {search.left(left)}")
+            for stages in lists:
+                try:
+                    return self._prove(Argument(self.item.name, watched, tuple(stages)), samples)
+                except Missing as problem:
+                    reasons.append(f"{_shown(stages)}: {problem}")
+        raise Missing("; ".join(reasons))
+
+    def _stays(self, samples: Samples) -> bool:
+        """Does the trigger hold until the goal is reached, as far as the samples show?"""
+        _, goals = reduced(self.protocol, Argument(self.item.name, False, ()))
+        return all(samples.holds(goal.formula) for goal in goals if goal.name.endswith(" stays"))
+
+    def _prove(self, argument: Argument, samples: Samples) -> tuple[Proved, Support]:
+        model, goals = reduced(self.protocol, argument)
+        self.progress(f"{len(goals)} obligations")
+        hard = hard_goals(model, goals, self.orders, self.limits)
+        wrong = [goal.name for goal in hard if not samples.holds(goal.formula)]
+        if wrong:
+            raise Missing(f"{', '.join(wrong)} does not hold")
+        claims = claims_of(model, hard, samples)
+        self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
+        found = support(model, claims, samples, self.limits, self.until, self.options.seed, self.progress)
+        proved = Proved(argument, found.claims, found.certificate)
+        self._check(proved)
+        return proved, found
+
+    def _check(self, proved: Proved) -> None:
+        """The independent checker has the last word."""
+        self.progress("checking the certificate")
+        listed = sections(self.protocol, certify(self.protocol, [proved]))
+        limits = self.limits
+        for outcome in checker.discharge(listed, limits.timeout, limits.memory_mb, limits.jobs):
+            if not outcome.accepted:
+                raise Missing(f"the checker does not accept: {outcome.obligation.name}")
+
+
+def _shown(stages: list[Stage]) -> str:
+    return ", ".join(f"{stage.kind} {stage.formula}" for stage in stages)

@@ -1,0 +1,495 @@
+"""Finding the stages of a proof on samples: parts are chosen as long as they exclude steps that others leave.
+
+A part that never grows, on the steps that are left, can always be taken: it excludes steps and harms no other part.  The same
+is true of an assumption that cannot be due forever.  So greedy choice is complete: where it gets stuck, no stages over
+these formulas cover the samples (for lexicographic rankings see Alias et al., SAS 2010).  In the end what is not needed
+is left out again.  Formulas are conjunctions of few literals, over few variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement, product
+from math import prod
+
+import numpy
+
+from quorate.logic.structures import domain
+from quorate.logic.terms import BOOL, And, Apply, Not, Quantified, Sort, Symbol, Term, Var, conj, equal, exists, neg
+from quorate.logic.transform import conjuncts, fresh_name, nnf, substitute, symbols_of
+from quorate.methods.inference.states import Array
+from quorate.methods.liveness.samples import Samples
+from quorate.models.relational import Fairness
+from quorate.models.temporal import all_fairness, enabled, happens_in_state, renamed
+from quorate.proof.liveness import Stage, bounding
+
+WORD = 64
+FIRST = 192
+"""Candidates are tried on that many pairs before they are tried on all."""
+MOST_LITERALS = 160
+
+
+@dataclass
+class _Part:
+    """A stage, the pairs that break it, and those that it excludes."""
+
+    stage: Stage
+    weight: int
+    breaks: Array
+    gone: Array
+
+    def wild(self, count: int) -> int:
+        """How many unreachable steps break it."""
+        return int(self.breaks[count:].sum())
+
+    def covers(self, active: Array, count: int, kind: Array) -> int:
+        """The largest part, in twentieths, of the steps of a transition that are left which it excludes.
+
+        If no steps are left but unreachable ones, those count.  What only small instances need excludes a few steps
+        of several transitions; what is needed for every size, all steps of one.
+        """
+        return self._covers(active, slice(count) if active[:count].any() else slice(count, None), kind)
+
+    def _covers(self, active: Array, part: slice, kind: Array) -> int:
+        left = numpy.bincount(kind[part][active[part]])
+        gone = numpy.bincount(kind[part][(active & self.gone)[part]], minlength=len(left))
+        return int((gone * 20 // numpy.maximum(left, 1)).max(initial=0))
+
+    def score(self, active: Array, count: int, kind: Array) -> tuple[int, int, int, int, int, int]:
+        """Smaller is better: excluding few of the steps that are left; broken by unreachable ones; large."""
+        wild = active[count:]
+        broken = int((self.breaks[count:] & wild).sum() * 10 // max(1, int(wild.sum())))
+        total = int((self.gone & active)[:count].sum() * 20 // max(1, int(active[:count].sum())))
+        anywhere = self._covers(active, slice(count, None), kind)
+        excluded = int((self.gone[count:] & wild).sum() * 20 // max(1, int(wild.sum())))
+        return -self.covers(active, count, kind), broken, -anywhere, -total, -excluded, self.weight
+
+
+class Search:
+    """Stages for one property, tried on samples."""
+
+    def __init__(self, samples: Samples, bounded: Mapping[Sort, Symbol], progress: Callable[[str], None]) -> None:
+        """Where a rank speaks of elements of a `bounded` sort, it has to speak of those below some element of its order only."""
+        self.samples, self.model, self.item = samples, samples.model, samples.item
+        self.bounded = bounded
+        self.progress = progress
+        self.count = sum(pairs.count for pairs in samples.pairs)
+        everything = (*samples.pairs, *samples.wild)
+        self.kind = numpy.concatenate([pairs.kind for pairs in everything]) if everything else numpy.zeros(0, int)
+        self.all = self.count + sum(pairs.count for pairs in samples.wild)
+        self.fairness = all_fairness(self.model, self.item)
+        self.literals: dict[tuple[Var, ...], _Literals | None] = {}
+
+    def find(self, levels: Sequence[Level]) -> tuple[list[list[Stage]], Array]:
+        """Lists of stages, each of which leaves no pair, and as few as possible; or none, and which pairs are left.
+
+        The first ones also exclude unreachable steps where they can, so that less has to be known about reachable ones.
+        """
+        parts: list[_Part] = []
+        active = numpy.ones(self.all, bool)
+        while active.any():
+            found = next(filter(None, (self._best(level, active) for level in levels)), None)
+            if found is None:
+                break
+            parts.append(found)
+            active &= ~found.gone & ~found.breaks
+            left = int(active[: self.count].sum())
+            self.progress(f"{len(parts)} stages, {left:,} of {self.count:,} steps left: {found.stage.formula}")
+            if not left and len(parts) > MOST_STAGES:
+                break
+        if not active[: self.count].any():
+            return self._lists(parts, int(active.sum())), active[: self.count]
+        return [], active[: self.count]
+
+    def left(self, active: Array) -> str:
+        """The transitions of pairs, in words."""
+        kinds = numpy.concatenate([pairs.kind for pairs in self.samples.pairs])[active]
+        return ", ".join(self.model.transitions[kind].name for kind in sorted(set(kinds.tolist())))
+
+    def _lists(self, parts: list[_Part], most: int) -> list[list[Stage]]:
+        """The stages without those that are not needed, in several ways; those that unreachable steps break least first."""
+        orders = [
+            sorted(parts, key=lambda part: -part.wild(self.count)),
+            sorted(parts, key=lambda part: (-part.weight, -parts.index(part))),
+            parts[::-1],
+            parts,
+        ]
+        found: dict[tuple[Stage, ...], int] = {}
+        for order in orders:
+            for left in (most, self.all):
+                rest = self._pruned(parts, order, left)
+                found[tuple(part.stage for part in rest)] = sum(part.wild(self.count) for part in rest)
+        return [list(stages) for stages in sorted(found, key=lambda stages: (found[stages], len(stages)))]
+
+    def _pruned(self, parts: list[_Part], order: Sequence[_Part], most: int) -> list[_Part]:
+        """Without what is not needed, looked at in order; so many unreachable steps may be left."""
+        for part in order:
+            rest = [other for other in parts if other is not part]
+            if self._covers(rest, most):
+                parts = rest
+        return parts
+
+    def _covers(self, parts: Sequence[_Part], most: int) -> bool:
+        active = numpy.ones(self.all, bool)
+        for part in parts:
+            if (part.breaks & active)[: self.count].any():
+                return False
+            active &= ~part.gone & ~part.breaks
+        return not active[: self.count].any() and int(active.sum()) <= most
+
+    def _best(self, level: Level, active: Array) -> _Part | None:
+        """The part of a level that excludes the most, if that is enough, and needs the least."""
+
+        def enough(part: _Part | None, least: int) -> bool:
+            return part is not None and part.covers(active, self.count, self.kind) >= least
+
+        parts = [part for part in self._fair_parts(level, active) if enough(part, level.fair_covers)]
+        if not parts:
+            for variables in level.blocks(self.model.sorts, {v.name for v in self.item.variables}):
+                literals = self._literals(variables)
+                if literals is not None:
+                    found = [literals.best_rank(active, self.count, level.literals, self.bounded)]
+                    if level.projected and len(variables) > 1:
+                        found.append(literals.best_projection(active, self.count, self.bounded))
+                    parts += [part for part in found if part is not None and enough(part, level.rank_covers)]
+        return min(parts, key=lambda part: part.score(active, self.count, self.kind), default=None)
+
+    def _literals(self, variables: tuple[Var, ...]) -> _Literals | None:
+        if variables not in self.literals:
+            everything = (*self.samples.pairs, *self.samples.wild)
+            widths = [prod(len(domain(v.sort, pairs.sizes)) for v in variables) for pairs in everything]
+            fits = max(widths, default=0) <= WORD
+            self.literals[variables] = _Literals(self.samples, variables) if fits else None
+        return self.literals[variables]
+
+    def _fair_parts(self, level: Level, active: Array) -> Iterator[_Part]:
+        taken = {v.name for v in self.item.variables}
+        for fairness in self.fairness:
+            names: set[str] = set(taken)
+            variables = []
+            for variable in fairness.variables:
+                name = fresh_name(variable.name, names.__contains__)
+                names.add(name)
+                variables.append(Var(name, variable.sort))
+            literals = self._literals(tuple(variables))
+            if literals is not None:
+                part = literals.best_fair(renamed(fairness, variables), active, self.count, level.conditions)
+                if part is not None:
+                    yield part
+
+
+@dataclass(frozen=True)
+class Level:
+    """How large parts may be: variables, literals of a rank, and literals beside what makes an assumption due."""
+
+    variables: int
+    literals: int
+    conditions: int
+    rank_covers: int
+    fair_covers: int
+    """What a rank, and an assumption, has to exclude at least: in twentieths, of some transition's steps."""
+    projected: bool = False
+    """Whether a rank may say that there is a value of its last variable."""
+
+    def blocks(self, sorts: Sequence[Sort], taken: set[str]) -> Iterator[tuple[Var, ...]]:
+        """The variables of a rank, of every choice of sorts."""
+        open_ = [sort for sort in sorts if sort.uninterpreted or sort.elements]
+        for count in range(self.variables + 1):
+            for chosen in combinations_with_replacement(open_, count):
+                names: set[str] = set(taken)
+                made = []
+                for sort in chosen:
+                    name = fresh_name(sort.name.upper(), names.__contains__)
+                    names.add(name)
+                    made.append(Var(name, sort))
+                yield tuple(made)
+
+
+LEVELS = (
+    Level(1, 2, 0, 20, 1),
+    Level(2, 2, 1, 20, 4),
+    Level(1, 2, 1, 8, 2),
+    Level(2, 2, 1, 20, 1, True),
+    Level(2, 2, 1, 1, 1),
+    Level(1, 3, 2, 1, 1),
+    Level(3, 1, 1, 8, 1, True),
+    Level(2, 2, 1, 0, 0),
+)
+MOST_STAGES = 20
+"""Unreachable steps are not worth more stages than that."""
+
+
+class _Literals:
+    """The literals over some variables, the property's variables and constants, with their truth values in all pairs."""
+
+    def __init__(self, samples: Samples, variables: tuple[Var, ...]) -> None:
+        self.samples, self.variables = samples, variables
+        self.model, self.item = samples.model, samples.item
+        self.pairs = (*samples.pairs, *samples.wild)
+        self.kind = numpy.concatenate([pairs.kind for pairs in self.pairs])
+        before, after, terms = [], [], []
+        seen: set[bytes] = set()
+        for atom in atoms(samples, variables):
+            pair = self.words(atom, False), self.words(atom, True)
+            full = self.full
+            for literal, (first, second) in (
+                (atom, pair),
+                (neg(atom), (full & ~pair[0], full & ~pair[1])),
+            ):
+                key = first.tobytes() + second.tobytes()
+                if key in seen or not (first.any() or second.any()):
+                    continue
+                seen.add(key)
+                if (first == full).all() and (second == full).all():
+                    continue
+                terms.append(literal)
+                before.append(first)
+                after.append(second)
+            if len(terms) >= MOST_LITERALS:
+                break
+        self.terms: list[Term] = terms
+        shape = (len(terms), len(self.full))
+        self.before = numpy.array(before, numpy.uint64).reshape(shape)
+        self.after = numpy.array(after, numpy.uint64).reshape(shape)
+
+    @property
+    def full(self) -> Array:
+        """All values of the variables, in each pair."""
+        parts = []
+        for pairs in self.pairs:
+            width = prod(len(domain(v.sort, pairs.sizes)) for v in self.variables)
+            parts.append(numpy.full(pairs.count, (1 << width) - 1, numpy.uint64))
+        return numpy.concatenate(parts) if parts else numpy.zeros(0, numpy.uint64)
+
+    def words(self, formula: Term, after: bool) -> Array:
+        """Truth values of a formula as words, a bit per value of the variables."""
+        return _packed([pairs.evaluate(formula, self.variables, after) for pairs in self.pairs])
+
+    # -- ranks -----------------------------------------------------------------------------------------------------
+
+    def best_rank(self, active: Array, count: int, most: int, bounded: Mapping[Sort, Symbol]) -> _Part | None:
+        """The best conjunction of at most so many literals that never grows on active pairs and shrinks on some.
+
+        Only the first `count` pairs are known to be steps that can be taken.
+        """
+        places = numpy.flatnonzero(active[:count])
+        few = places if len(places) <= FIRST else places[:: max(1, len(places) // FIRST)]
+        first, second = self.before[:, few], self.after[:, few]
+        best: _Part | None = None
+        for size in range(1, most + 1):
+            for chosen in self._conjunctions(first, second, size):
+                if not self._is_bounded(chosen, bounded):
+                    continue
+                before = numpy.bitwise_and.reduce(self.before[list(chosen)], axis=0)
+                after = numpy.bitwise_and.reduce(self.after[list(chosen)], axis=0)
+                breaks, gone = (after & ~before) != 0, (before & ~after) != 0
+                if breaks[places].any() or not (gone & active & ~breaks).any():
+                    continue
+                stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
+                part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
+                if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
+                    best = part
+        return best
+
+    def best_projection(self, active: Array, count: int, bounded: Mapping[Sort, Symbol]) -> _Part | None:
+        """The best rank that says: for some value of the last variable, two or three literals hold, the first mutable."""
+        *rest, last = self.variables
+        places = numpy.flatnonzero(active[:count])
+        few = places[:: max(1, len(places) // FIRST)]
+        speaking = [i for i, term in enumerate(self.terms) if last in term.free]
+        anchors = [i for i in speaking if any(symbol.mutable for symbol in symbols_of(self.terms[i]))]
+        heads = [(i, j) for i in anchors for j in speaking if i != j and (j > i or j not in anchors)]
+        best: _Part | None = None
+        for chosen in [*heads, *((*head, k) for head in heads for k in speaking if k > head[1] and k != head[0])]:
+            before, after = (self._projected(array, chosen, few) for array in (self.before, self.after))
+            if (after & ~before).any() or not (before != after).any():
+                continue
+            body = conj(*(self.terms[i] for i in chosen))
+            stage = Stage("rank", tuple(rest), exists((last,), body))
+            if not all(v.sort not in bounded for v in rest):
+                continue
+            before, after = (self._projected(array, chosen) for array in (self.before, self.after))
+            breaks: Array = numpy.any(after & ~before, axis=1)
+            gone: Array = numpy.any(before & ~after, axis=1)
+            if breaks[places].any() or not (gone & active & ~breaks).any():
+                continue
+            part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
+            if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
+                best = part
+        return best
+
+    def _projected(self, array: Array, chosen: Sequence[int], places: Array | None = None) -> Array:
+        """Truth values of a conjunction with a bit per value of all variables but the last, for which some value does."""
+        words = numpy.bitwise_and.reduce(
+            array[list(chosen)] if places is None else array[list(chosen)][:, places], axis=0
+        )
+        bits = (words.reshape(-1, 1) >> numpy.arange(WORD, dtype=numpy.uint64)) & numpy.uint64(1)
+        columns = self._columns if places is None else self._columns[places]
+        result = numpy.zeros((len(words), WORD), bool)
+        rows = numpy.arange(len(words)).reshape(-1, 1)
+        hit = bits.astype(bool)
+        result[numpy.broadcast_to(rows, hit.shape)[hit], columns[hit]] = True
+        return result
+
+    @cached_property
+    def _columns(self) -> Array:
+        """For each pair and bit, the number of the values of all variables but the last."""
+        parts = []
+        for pairs in self.pairs:
+            size = len(domain(self.variables[-1].sort, pairs.sizes))
+            parts.append(numpy.tile(numpy.arange(WORD) // size, (pairs.count, 1)))
+        return numpy.concatenate(parts)
+
+    def _is_bounded(self, chosen: Sequence[int], bounded: Mapping[Sort, Symbol]) -> bool:
+        stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
+        for variable in self.variables:
+            order = bounded.get(variable.sort)
+            if order and bounding(stage, variable) not in (f"{order.name}(x, t)", f"not {order.name}(t, x)"):
+                return False
+        return True
+
+    def _conjunctions(self, before: Array, after: Array, size: int) -> Iterator[tuple[int, ...]]:
+        """Conjunctions that do not grow on some pairs, each once, and shrink on one of them if these are few."""
+        count = len(self.terms)
+        if not count:
+            return
+        if size == 1:
+            good = ~((after & ~before) != 0).any(axis=1)
+            yield from ((int(i),) for i in numpy.flatnonzero(good))
+            return
+        heads = (
+            [(i,) for i in range(count)] if size == 2 else [(i, j) for i in range(count) for j in range(i + 1, count)]
+        )
+        for head in heads:
+            start = head[-1] + 1
+            if start >= count:
+                continue
+            left, right = (numpy.bitwise_and.reduce(array[list(head)], axis=0) for array in (before, after))
+            grown = (right & after[start:]) & ~(left & before[start:])
+            good = ~(grown != 0).any(axis=1)
+            for i in numpy.flatnonzero(good):
+                yield (*head, int(i) + start)
+
+    # -- fairness --------------------------------------------------------------------------------------------------
+
+    def best_fair(self, fairness: Fairness, active: Array, count: int, most: int) -> _Part | None:
+        """The condition, of at most so many literals, under which an assumption cannot be due forever."""
+        if not len(self.full):
+            return None
+        due = enabled(self.model, fairness)
+        quiet = neg(happens_in_state(fairness))
+        ready = [self.words(due, after) for after in (False, True)]
+        base = quiet if fairness.strong else conj(due, quiet)
+        basis = [self.words(base, after) for after in (False, True)]
+        taken = _packed([pairs.taken(self.model, fairness) for pairs in self.pairs])
+        best: _Part | None = None
+        for size in range(most + 1):
+            for chosen in self._choices(size):
+                before = numpy.bitwise_and.reduce([basis[0], *self.before[list(chosen)]], axis=0)
+                after = numpy.bitwise_and.reduce([basis[1], *self.after[list(chosen)]], axis=0)
+                breaks = (before & ~(after & ~taken)) != 0
+                if (breaks & active)[:count].any():
+                    continue
+                ends = [before, after] if not fairness.strong else [before & ready[0], after & ready[1]]
+                gone = (ends[0] != 0) | (ends[1] != 0)
+                if not (gone & active & ~breaks).any():
+                    continue
+                formula = conj(*(self.terms[i] for i in chosen), base)
+                part = _Part(Stage("fair", self.variables, formula, fairness.name), 1 + len(chosen), breaks, gone)
+                if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
+                    best = part
+            if best is not None:
+                break
+        return best
+
+    def _choices(self, size: int) -> Iterator[tuple[int, ...]]:
+        count = len(self.terms)
+        if size == 0:
+            yield ()
+        elif size == 1:
+            yield from ((i,) for i in range(count))
+        else:
+            yield from ((i, j) for i in range(count) for j in range(i + 1, count))
+
+
+def _packed(parts: Sequence[Array]) -> Array:
+    words = []
+    for values in parts:
+        weights = numpy.left_shift(numpy.uint64(1), numpy.arange(values.shape[1], dtype=numpy.uint64))
+        words.append((values * weights).sum(axis=1, dtype=numpy.uint64))
+    return numpy.concatenate(words) if words else numpy.zeros(0, numpy.uint64)
+
+
+def atoms(samples: Samples, variables: tuple[Var, ...]) -> list[Term]:
+    """What can be said of the variables, the property's variables and constants with one symbol, or as guards say it."""
+    model, own = samples.model, samples.item.variables
+    basic: dict[Sort, list[Term]] = {}
+    for variable in (*variables, *own):
+        basic.setdefault(variable.sort, []).append(variable)
+    for sort in model.sorts:
+        basic.setdefault(sort, []).extend(Symbol(name, (), sort)() for name in sort.elements)
+    for symbol in model.symbols:
+        if not symbol.arguments and symbol.sort is not BOOL and symbol.name not in symbol.sort.elements:
+            basic.setdefault(symbol.sort, []).append(symbol())
+    applied: dict[Sort, list[Term]] = {}
+    for symbol in model.symbols:
+        successor = not symbol.mutable and symbol.sort in symbol.arguments
+        if symbol.arguments and symbol.sort is not BOOL and len(symbol.arguments) <= 2 and not successor:
+            made = [symbol(*args) for args in product(*(basic.get(sort, []) for sort in symbol.arguments))]
+            applied.setdefault(symbol.sort, []).extend(made)
+    found: dict[Term, None] = {}
+    for piece in _pieces(samples, variables):
+        found[piece] = None
+    for symbol in model.symbols:
+        if symbol.sort is BOOL:
+            pools = [
+                basic.get(sort, []) + (applied.get(sort, []) if len(symbol.arguments) <= 2 else [])
+                for sort in symbol.arguments
+            ]
+            for args in product(*pools):
+                if len(args) < 2 or len(set(args)) == len(args):
+                    found[symbol(*args)] = None
+    for sort, terms in basic.items():
+        listed = terms + applied.get(sort, [])
+        for i, left in enumerate(listed):
+            for right in listed[i + 1 :]:
+                if not (_is_element(left) and _is_element(right)):
+                    found[equal(left, right)] = None
+    return sorted(found, key=lambda atom: (_size(atom), not _mentions(atom, variables)))
+
+
+def _pieces(samples: Samples, variables: tuple[Var, ...]) -> Iterator[Term]:
+    """Quantified parts of guards and of the property, over the variables."""
+    model, item = samples.model, samples.item
+    formulas: list[tuple[Term, tuple[Var, ...]]] = [(item.trigger, item.variables), (item.goal, item.variables)]
+    for transition in model.transitions:
+        formulas.append((transition.guard, transition.parameters))
+    places: dict[Sort, list[Var]] = {}
+    for variable in (*variables, *item.variables):
+        places.setdefault(variable.sort, []).append(variable)
+    for formula, parameters in formulas:
+        for part in conjuncts(nnf(formula)):
+            piece = part.arg if isinstance(part, Not) else part
+            if not isinstance(piece, Quantified) and not (isinstance(piece, And) is False and len(piece.children) > 1):
+                continue
+            if any(choice in symbols_of(piece) for t in model.transitions for choice in t.choices):
+                continue
+            free = [p for p in parameters if p in piece.free]
+            if len(free) != len(piece.free) or len(free) > 3:
+                continue
+            for values in product(*(places.get(p.sort, []) for p in free)):
+                yield substitute(piece, dict(zip(free, values, strict=True)))
+
+
+def _is_element(term: Term) -> bool:
+    return isinstance(term, Apply) and term.symbol.name in term.symbol.sort.elements
+
+
+def _size(term: Term) -> int:
+    return 1 + sum(_size(child) for child in term.children)
+
+
+def _mentions(term: Term, variables: Sequence[Var]) -> bool:
+    return not term.free.isdisjoint(variables)

@@ -1,0 +1,416 @@
+"""Liveness as safety: what has to hold in every reachable state for a liveness property to be true.
+
+A proof is a list of stages.  Suppose that a fair run violates `trigger(V) ~> goal(V)`.  It cannot end (`no deadlock`), so it
+is infinite, and from some moment on it stays in Φ = trigger ∧ ¬goal (`stays`; or in what a monitor remembers, see
+`monitored`).  Each stage says something more about the states and steps that go on forever; E are the steps that may:
+
+    rank φ(x)      no step of E makes φ true of an x of which it was false.  So the set {x : φ(x)} only shrinks, and, being
+                   finite, shrinks finitely often: from now on, E has only steps that keep φ true of every x.
+    fair f c(X)    no step of E makes c(X) false, and none is what the assumption f waits for, where c(X) holds.  Weak f:
+                   where c(X) holds, f is enabled; so c(X) can never hold, else f would be enabled forever without ever
+                   happening.  Strong f: where c(X) holds, f is enabled finitely often only; so from now on it never is,
+                   for any of the finitely many X.
+
+At the end no step is left (`ends`).  This contradicts that the run is infinite.  It is lexicographic ranking with implicit
+rankings (Lotan and Shoham, arXiv 2412.13996) and the rule of helpful transitions (Manna and Pnueli), stage by stage; in
+the terms of the thesis on LVR, a stage is a tier.  Every goal is a closed formula about one state, so the rest is a proof of
+safety.  Fairness has its plain meaning: nothing bounds how long a run may wait.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from quorate.files import write_atomically
+from quorate.logic import sexpr
+from quorate.logic.terms import (
+    BOOL,
+    And,
+    Apply,
+    Forall,
+    Not,
+    Symbol,
+    Term,
+    Var,
+    conj,
+    disj,
+    equal,
+    forall,
+    implies,
+    neg,
+)
+from quorate.logic.transform import conjuncts, fresh_name, fresh_variables, substitute, symbols_of
+from quorate.models.relational import Fairness, Liveness, Named, RelationalModel, Transition, Update
+from quorate.models.temporal import (
+    StepFormula,
+    TemporalError,
+    all_fairness,
+    can_step,
+    enabled,
+    happens_by_step,
+    happens_in_state,
+    pending,
+    renamed,
+    step,
+)
+from quorate.proof import certificates, checker
+from quorate.proof.certificates import Certificate, CertificateError
+
+FORMAT = "quorate-liveness-certificate"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the argument; the formula is over `variables` and the variables of the property.
+
+    The variables of a fair stage stand for those of the assumption named `fairness`.
+    """
+
+    kind: Literal["rank", "fair"]
+    variables: tuple[Var, ...]
+    formula: Term
+    fairness: str | None = None
+
+
+@dataclass(frozen=True)
+class Goal:
+    """`hypotheses` imply `conclusion`, for all values of the variables, in every reachable state."""
+
+    name: str
+    variables: tuple[Var, ...]
+    hypotheses: tuple[Term, ...]
+    conclusion: Term
+
+    @property
+    def formula(self) -> Term:
+        return forall(self.variables, implies(conj(*self.hypotheses), self.conclusion))
+
+
+@dataclass(frozen=True)
+class Argument:
+    """The property, whether a monitor remembers its trigger, and the stages."""
+
+    property: str
+    monitored: bool
+    stages: tuple[Stage, ...]
+
+
+def monitored(model: RelationalModel, item: Liveness) -> tuple[RelationalModel, Liveness]:
+    """The protocol with a relation that holds from a trigger on until the goal, and the property with it as trigger.
+
+    The relation watches and changes nothing else, so both have the same runs, and the properties mean the same.
+    """
+    taken = {symbol.name for symbol in model.symbols} | {choice.name for t in model.transitions for choice in t.choices}
+    taken |= {element for sort in model.sorts for element in sort.elements}
+    symbol = Symbol(
+        fresh_name(f"waits_{item.name}", taken.__contains__), [v.sort for v in item.variables], BOOL, mutable=True
+    )
+    waits = symbol(*item.variables)
+    begins = Named(f"{symbol.name} at first", forall(item.variables, equal(waits, pending(item))))
+    transitions = tuple(_watching(model, transition, symbol, item) for transition in model.transitions)
+    watched = replace(
+        model, symbols=(*model.symbols, symbol), initial=(*model.initial, begins), transitions=transitions
+    )
+    return watched, replace(item, trigger=waits)
+
+
+def _watching(model: RelationalModel, transition: Transition, symbol: Symbol, item: Liveness) -> Transition:
+    places = fresh_variables(item.variables, transition.parameters)
+    values = dict(zip(item.variables, places, strict=True))
+    trigger, goal = (transition.after(substitute(model.expand(term), values)) for term in (item.trigger, item.goal))
+    value = conj(neg(goal), disj(symbol(*places), trigger))
+    return replace(transition, updates=(*transition.updates, Update(symbol, tuple(places), value)))
+
+
+def reduced(model: RelationalModel, argument: Argument) -> tuple[RelationalModel, tuple[Goal, ...]]:
+    """The protocol, perhaps monitored, and all that has to hold in its reachable states; raises `CertificateError`."""
+    item = next((item for item in model.liveness if item.name == argument.property), None)
+    if item is None:
+        raise CertificateError(f"there is no liveness property {argument.property}")
+    if any(derived.definition is None for derived in model.derived):
+        raise CertificateError("a derived symbol has no explicit definition")
+    if argument.monitored:
+        model, item = monitored(model, item)
+    try:
+        return model, tuple(_Reduction(model, item, argument.stages).goals(argument.monitored))
+    except TemporalError as problem:
+        raise CertificateError(str(problem)) from None
+
+
+class _Reduction:
+    def __init__(self, model: RelationalModel, item: Liveness, stages: Sequence[Stage]) -> None:
+        self.model, self.item, self.stages = model, item, stages
+        self.fairness = {fairness.name: fairness for fairness in all_fairness(model, item)}
+        self.check_stages()
+        avoid = [*item.variables, *(variable for stage in stages for variable in stage.variables)]
+        self.steps = [step(transition, avoid) for transition in model.transitions]
+
+    def check_stages(self) -> None:
+        own = set(self.item.variables)
+        names = {variable.name for variable in own}
+        for number, stage in enumerate(self.stages, 1):
+            if stage.kind == "fair":
+                fairness = self.fairness.get(stage.fairness or "")
+                if fairness is None or [v.sort for v in stage.variables] != [v.sort for v in fairness.variables]:
+                    raise CertificateError(f"stage {number} is not about an assumption of this property")
+            if len({v.name for v in stage.variables}) != len(stage.variables):
+                raise CertificateError(f"stage {number} has two variables of the same name")
+            if names & {variable.name for variable in stage.variables}:
+                raise CertificateError(f"stage {number} uses a variable of the property for something else")
+            symbols = symbols_of(stage.formula)
+            if not stage.formula.free <= own | set(stage.variables) or any(symbol.primes for symbol in symbols):
+                raise CertificateError(f"stage {number} is not about one state and its variables")
+
+    def goals(self, is_monitored: bool) -> Iterator[Goal]:
+        item, model = self.item, self.model
+        own = item.variables
+        waiting = pending(item)
+        yield Goal("no deadlock", own, (waiting,), can_step(model, own))
+        if not is_monitored:
+            for made in self.steps:
+                later = disj(made.after(model, item.trigger), made.after(model, item.goal))
+                yield from _goal(f"{made.transition.name} stays", (*own, *made.variables), (waiting, made.guard), later)
+        states: list[Term] = [waiting]
+        shrunk: list[Stage] = []
+        for number, stage in enumerate(self.stages, 1):
+            title = f"stage {number}"
+            if stage.kind == "fair":
+                yield from self.fair_goals(title, stage, states, shrunk)
+                states.append(forall(stage.variables, neg(self.excluded(stage))))
+                continue
+            for made in self.steps:
+                after = made.after(model, stage.formula)
+                hypotheses = (*self.edge(made, states, shrunk), after)
+                variables = (*own, *made.variables, *stage.variables)
+                yield from _goal(f"{title}: {made.transition.name}", variables, hypotheses, stage.formula)
+            shrunk.append(stage)
+        for made in self.steps:
+            yield from _goal(
+                f"{made.transition.name} ends", (*own, *made.variables), self.edge(made, states, shrunk), disj()
+            )
+
+    def edge(self, made: StepFormula, states: Sequence[Term], shrunk: Sequence[Stage]) -> list[Term]:
+        """A step between states that may go on forever, which shrinks none of the sets any more."""
+        found = [*states, made.guard, *(made.after(self.model, formula) for formula in states)]
+        for stage in shrunk:
+            after = made.after(self.model, stage.formula)
+            if after is not self.model.expand(stage.formula):
+                found.append(forall(stage.variables, implies(stage.formula, after)))
+        return found
+
+    def assumption(self, stage: Stage) -> Fairness:
+        return renamed(self.fairness[stage.fairness or ""], stage.variables)
+
+    def excluded(self, stage: Stage) -> Term:
+        """Where the run can no longer be."""
+        fairness = self.assumption(stage)
+        return conj(stage.formula, enabled(self.model, fairness)) if fairness.strong else stage.formula
+
+    def fair_goals(self, title: str, stage: Stage, states: Sequence[Term], shrunk: Sequence[Stage]) -> Iterator[Goal]:
+        fairness = self.assumption(stage)
+        variables = (*self.item.variables, *stage.variables)
+        due = neg(happens_in_state(fairness))
+        if not fairness.strong:
+            due = conj(enabled(self.model, fairness), due)
+        yield from _goal(f"{title}: {fairness.name} is due", variables, (*states, stage.formula), due)
+        for made in self.steps:
+            kept = conj(made.after(self.model, stage.formula), neg(happens_by_step(fairness, made)))
+            hypotheses = (*self.edge(made, states, shrunk), stage.formula)
+            yield from _goal(f"{title}: {made.transition.name}", (*variables, *made.variables), hypotheses, kept)
+
+
+def _goal(name: str, variables: tuple[Var, ...], hypotheses: Sequence[Term], conclusion: Term) -> Iterator[Goal]:
+    """The goal, unless it is one of its own hypotheses."""
+    parts = conclusion.args if isinstance(conclusion, And) else (conclusion,)
+    if not all(part in hypotheses for part in parts):
+        yield Goal(name, variables, tuple(hypotheses), conclusion)
+
+
+def assumptions(model: RelationalModel, argument: Argument) -> list[str]:
+    """What the argument takes to be finite, of whatever size: what is counted, and what strong fairness is about.
+
+    A variable that a rigid relation bounds by a term, r(x, t) or ¬r(t, x), ranges over those x only: it is enough that these
+    are finitely many for every t, as the numbers below a number are.
+    """
+    item = next(item for item in model.liveness if item.name == argument.property)
+    strong = {fairness.name for fairness in all_fairness(model, item) if fairness.strong}
+    found: dict[str, None] = {}
+    for stage in argument.stages:
+        if stage.kind == "rank" or stage.fairness in strong:
+            for variable in stage.variables:
+                if variable.sort.uninterpreted:
+                    bound = bounding(stage, variable) if stage.kind == "rank" else None
+                    text = f"{variable.sort} is finite"
+                    if bound is not None:
+                        text = f"{bound} for finitely many {variable.sort}s x only, for each t"
+                    found[text] = None
+    return list(found)
+
+
+def bounding(stage: Stage, variable: Var) -> str | None:
+    """The relation, as text, by which a conjunct of the formula bounds the variable by a term without variables of the stage."""
+    for part in conjuncts(stage.formula):
+        match part:
+            case Apply(symbol, (left, right)) if left is variable and not symbol.mutable:
+                other, text = right, f"{symbol.name}(x, t)"
+            case Not(Apply(symbol, (left, right))) if right is variable and not symbol.mutable:
+                other, text = left, f"not {symbol.name}(t, x)"
+            case _:
+                continue
+        if other.sort is variable.sort and other.free.isdisjoint(stage.variables):
+            return text
+    return None
+
+
+# -- certificates ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Proved:
+    """An argument, claims that its goals follow from, and the proof that these hold in every reachable state."""
+
+    argument: Argument
+    claims: tuple[Named, ...]
+    proof: Certificate | None
+
+
+@dataclass(frozen=True)
+class LivenessCertificate:
+    """The claim that liveness properties hold in every fair run, if the sorts that are counted are finite."""
+
+    protocol: str
+    sha256: str
+    proved: tuple[Proved, ...]
+
+
+def certify(model: RelationalModel, proved: Sequence[Proved]) -> LivenessCertificate:
+    """The certificate of some liveness properties of a model."""
+    assert model.source is not None
+    return LivenessCertificate(Path(model.source.path).name, model.source.sha256, tuple(proved))
+
+
+def write(model: RelationalModel, certificate: LivenessCertificate) -> str:
+    """The certificate as JSON text; the formula of a stage is closed over the property's variables and its own."""
+    own = {item.name: item.variables for item in model.liveness}
+    properties = []
+    for item in certificate.proved:
+        variables = own[item.argument.property]
+        stages = [
+            {
+                "kind": stage.kind,
+                "formula": sexpr.write(_closed((*variables, *stage.variables), stage.formula)),
+                "fairness": stage.fairness,
+            }
+            for stage in item.argument.stages
+        ]
+        properties.append(
+            {
+                "property": item.argument.property,
+                "monitored": item.argument.monitored,
+                "stages": stages,
+                "claims": [{"name": claim.name, "formula": sexpr.write(claim.formula)} for claim in item.claims],
+                "proof": item.proof.to_json() if item.proof is not None else None,
+            }
+        )
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "protocol": certificate.protocol,
+        "sha256": certificate.sha256,
+        "verdict": "proved",
+        "properties": properties,
+    }
+    return json.dumps({**body, "digest": certificates.digest(body)}, indent=1) + "\n"
+
+
+def _closed(variables: tuple[Var, ...], formula: Term) -> Term:
+    return Forall(variables, formula) if variables else formula
+
+
+def save(path: str | Path, model: RelationalModel, certificate: LivenessCertificate) -> None:
+    """Write beside the target, then rename: no half-written file is left behind."""
+    write_atomically(path, write(model, certificate))
+
+
+def is_certificate(document: Any) -> bool:
+    """Is this parsed JSON of this kind?"""
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def read(model: RelationalModel, document: Any) -> LivenessCertificate:
+    """A certificate from parsed JSON; every field is checked, and the digest must match."""
+    if not is_certificate(document):
+        raise CertificateError("this is not a certificate of liveness")
+    body = {key: value for key, value in document.items() if key != "digest"}
+    expected = {"format", "version", "protocol", "sha256", "verdict", "properties"}
+    if set(body) != expected or body["version"] != VERSION or body["verdict"] != "proved":
+        raise CertificateError("the certificate has unknown or missing fields, or another version")
+    if document.get("digest") != certificates.digest(body):
+        raise CertificateError("the certificate was altered: its digest does not match")
+    if model.source is None or body["sha256"] != model.source.sha256:
+        raise CertificateError("the certificate belongs to another version of the protocol text (sha256 differs)")
+    try:
+        proved = tuple(_read_proved(model, item) for item in body["properties"])
+    except (TypeError, KeyError, AttributeError, ValueError):
+        raise CertificateError("the certificate is malformed") from None
+    if not proved or len({item.argument.property for item in proved}) != len(proved):
+        raise CertificateError("the certificate does not speak of properties, of each once")
+    return LivenessCertificate(str(body["protocol"]), body["sha256"], proved)
+
+
+def _read_proved(model: RelationalModel, document: Any) -> Proved:
+    if set(document) != {"property", "monitored", "stages", "claims", "proof"}:
+        raise KeyError
+    item = next((item for item in model.liveness if item.name == document["property"]), None)
+    if item is None:
+        raise CertificateError("the certificate speaks of a liveness property that the protocol does not have")
+    if not isinstance(document["monitored"], bool):
+        raise TypeError
+    base = monitored(model, item)[0] if document["monitored"] else model
+    stages = tuple(_read_stage(base, item, stage) for stage in document["stages"])
+    claims = tuple(
+        Named(str(c["name"]), sexpr.read(c["formula"], base.sorts, base.symbols)) for c in document["claims"]
+    )
+    proof = certificates.from_json(document["proof"]) if document["proof"] is not None else None
+    return Proved(Argument(item.name, document["monitored"], stages), claims, proof)
+
+
+def _read_stage(model: RelationalModel, item: Liveness, document: Any) -> Stage:
+    if set(document) != {"kind", "formula", "fairness"} or document["kind"] not in ("rank", "fair"):
+        raise KeyError
+    formula = sexpr.read(document["formula"], model.sorts, model.symbols)
+    own = item.variables
+    variables: tuple[Var, ...] = ()
+    if isinstance(formula, Forall) and formula.variables[: len(own)] == own:
+        variables, formula = formula.variables[len(own) :], formula.body
+    elif own:
+        raise CertificateError("a stage is not about the variables of its property")
+    return Stage(document["kind"], variables, formula, document["fairness"])
+
+
+def sections(model: RelationalModel, certificate: LivenessCertificate) -> list[checker.Section]:
+    """Everything that has to hold for the certificate to be right."""
+    found: list[checker.Section] = []
+    for item in certificate.proved:
+        base, goals = reduced(model, item.argument)
+        known: list[Named] = []
+        if item.claims:
+            if item.proof is None:
+                raise CertificateError("the claims have no proof")
+            for claim in item.claims:
+                if claim.formula.free or any(symbol.primes for symbol in symbols_of(claim.formula)):
+                    raise CertificateError(f"{claim.name} is not a closed formula about one state")
+            claimed = replace(base, safety=item.claims, invariants=())
+            found += checker.sections(claimed, item.proof)
+            invariants = [Named(name, formula) for name, formula in item.proof.invariant_terms(base)]
+            known = [*invariants, *(claim for claim in item.claims if claim.name not in {i.name for i in invariants})]
+        obligations = tuple(
+            checker.Obligation(f"{item.argument.property}: {goal.name}", neg(goal.formula), None) for goal in goals
+        )
+        found.append(checker.Section((*base.background(), *known), obligations))
+    return found
