@@ -201,6 +201,23 @@ test.pyv:12:7: error[Q0222]: 320 terms are too many to compare them all
       |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 """,
     ),
+    "Q0701": (
+        "fairness [f] *",
+        """
+test.pyv:12:14: error[Q0701]: `*` stands for any argument of a transition, and this is none
+   12 | fairness [f] *
+      |              ^
+""",
+    ),
+    "Q0702": (
+        "transition t() = flag\nfairness [f] t",
+        """
+test.pyv:13:1: error[Q0702]: it is not said when the transition must be taken
+   13 | fairness [f] t
+      | ^^^^^^^^^^^^^^
+  help: write `fairness weak` (if it can always be taken from some moment on) or `fairness strong` (infinitely often)
+""",
+    ),
 }
 
 ELSEWHERE = {"Q0003", "Q0001", "Q0002", "Q0301"}

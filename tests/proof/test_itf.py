@@ -246,7 +246,7 @@ HOSTILE = [
     (change("#meta", "kind", to=["run"]), '#meta: kind must be "run" or "cti"'),
     (change("#meta", "violated", to=3), "#meta: there is no property a plain number"),
     (change("#meta", "violated", to="other\ud800"), "#meta: there is no property 'other\\ud800'"),
-    (change("loop", to=0), "loop: runs that end in a loop cannot be read"),
+    (change("loop", to="x"), "loop: the number of a state is expected"),
     (remove("states"), "the document: states is missing"),
     (change("states", to={}), "states: a list is needed, not an object"),
     (change("states", to=[]), "states: there must be at least one state"),

@@ -136,11 +136,11 @@ def test_a_constant_cannot_be_what_a_step_leaves_open():
 @pytest.mark.parametrize("field", ["property", "constants", "bad", "steps", "end"])
 @pytest.mark.parametrize("value", [None, 7, "sideways", [1], [["n"]], [{"direction": "sideways", "formulas": []}]])
 def test_documents_with_other_content_are_refused(field, value):
-    from quorate.proof.certificates import _digest
+    from quorate.proof.certificates import digest
 
     model = model_of(TOKEN)
     document = certify(model, model.safety, (), {}, (PROOF,)).to_json()
     document["refutations"][0][field] = value
-    document["digest"] = _digest({key: part for key, part in document.items() if key != "digest"})
+    document["digest"] = digest({key: part for key, part in document.items() if key != "digest"})
     with pytest.raises(CertificateError):
         sections(model, from_json(document))

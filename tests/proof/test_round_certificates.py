@@ -91,4 +91,6 @@ def test_another_algorithm(proved: tuple[RoundModel, Certificate], old: str, new
 def test_other_properties(proved: tuple[RoundModel, Certificate]) -> None:
     model, certificate = proved
     with pytest.raises(CertificateError):
-        accepts(model, replace(certificate, safety=("agreement",)))
+        accepts(model, replace(certificate, safety=("nothing",)))
+    with pytest.raises(CertificateError):
+        accepts(model, replace(certificate, safety=()))

@@ -405,6 +405,8 @@ def sections(model: RelationalModel, certificate: LivenessCertificate) -> list[c
             for claim in item.claims:
                 if claim.formula.free or any(symbol.primes for symbol in symbols_of(claim.formula)):
                     raise CertificateError(f"{claim.name} is not a closed formula about one state")
+            if set(item.proof.safety) != {claim.name for claim in item.claims}:
+                raise CertificateError("the proof does not speak of exactly the claims")
             claimed = replace(base, safety=item.claims, invariants=())
             found += checker.sections(claimed, item.proof)
             invariants = [Named(name, formula) for name, formula in item.proof.invariant_terms(base)]

@@ -20,6 +20,8 @@ from quorate.proof.verdicts import Result
 Progress = Callable[[str], None]
 FEW_PHASES, MOST_PROCESSES = 2, 6
 """How long and how large the runs are that are looked for by propositional logic."""
+LONG = 4.0
+"""Before a search of so many seconds, short runs are looked for in this way."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def hunt(
     covered = 1
     for level, seconds in enumerate(patience):
         for number, (n, values) in enumerate(cases):
-            if level == 0 and seconds >= 1.0:
+            if number not in done and seconds >= LONG > (patience[level - 1] if level else 0.0):
                 short = short_runs(model, n, values, (), seconds)
                 for result in short.values():
                     yield Hunted(result)
