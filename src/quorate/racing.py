@@ -72,7 +72,11 @@ def _live(
     """The life of a racer."""
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    said_at = 0.0
+    said_at, working = 0.0, True
+
+    def interrupt(number: int, frame: object) -> None:
+        if working:
+            raise KeyboardInterrupt
 
     def tell(text: str) -> None:
         nonlocal said_at
@@ -81,15 +85,16 @@ def _live(
             connection.send(Message("doing", text))
 
     try:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, interrupt)
         held.close()
         other.close()
         threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
         for found in work(*arguments, tell):
             connection.send(Message("found", found))
         connection.send(Message("done"))
+        working = False
     except (KeyboardInterrupt, BrokenPipeError):
-        pass
+        working = False
     except MemoryError:
         connection.send(Message("failed", "it ran out of memory"))
     except Exception as problem:

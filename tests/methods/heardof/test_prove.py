@@ -34,7 +34,13 @@ def accepted(name: str, lemmas: bool) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", ["simplified_coord_uniform_voting", "coord_uniform_voting", "one_third_rule", "chandra_toueg"]
+    "name",
+    [
+        "simplified_coord_uniform_voting",
+        "coord_uniform_voting",
+        "chandra_toueg",
+        pytest.param("one_third_rule", marks=pytest.mark.slow),
+    ],
 )
 def test_proofs_with_certificates(name: str) -> None:
     assert accepted(name, lemmas=True)
