@@ -92,3 +92,19 @@ def test_a_racer_ends_with_the_process_that_started_it() -> None:
     while not all(map(gone, pids)) and time.monotonic() < ends:
         pass
     assert all(map(gone, pids))
+
+
+def deaf(tell: racing.Tell) -> Iterator[int]:
+    class Thing:
+        def __del__(self) -> None:
+            time.sleep(600)
+
+    yield 1
+    Thing()
+
+
+def test_an_interrupt_that_cannot_be_raised_is_not_spoken_of(capfd) -> None:
+    racer = racing.start("deaf", deaf)
+    list(racing.listen([racer], 60.0))
+    racing.stop([racer])
+    assert capfd.readouterr() == ("", "")

@@ -78,6 +78,11 @@ def _live(
         if working:
             raise KeyboardInterrupt
 
+    def unraisable(problem: sys.UnraisableHookArgs) -> None:
+        """An interrupt that came where it cannot be raised is lost; the process is killed a little later."""
+        if problem.exc_type is not KeyboardInterrupt:
+            sys.__unraisablehook__(problem)
+
     def tell(text: str) -> None:
         nonlocal said_at
         if time.monotonic() - said_at >= BETWEEN_WORDS:
@@ -85,6 +90,7 @@ def _live(
             connection.send(Message("doing", text))
 
     try:
+        sys.unraisablehook = unraisable
         signal.signal(signal.SIGTERM, interrupt)
         held.close()
         other.close()

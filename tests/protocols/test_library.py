@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,15 @@ from quorate.methods.induction.bounded import check_traces
 from quorate.methods.induction.decidability import decidability
 from quorate.methods.induction.induct import induct
 from quorate.proof.traces import replay
+from quorate.proof.verdicts import Result
 
 LIBRARY = Path(__file__).parents[2] / "protocols" / "relational"
 LIMITS = Limits(timeout=30.0, jobs=1)
+
+
+@cache
+def results(path: Path) -> list[Result]:
+    return induct(load(path).model, LIMITS).results
 
 
 def files(folder: Path) -> list[Path]:
@@ -41,7 +48,7 @@ def test_verdicts_are_as_expected(path: Path) -> None:
     assert not loaded.warnings
     model = loaded.model
     assert model.expectations, "every library file states what it expects"
-    for result in induct(model, LIMITS).results:
+    for result in results(path):
         assert result.verdict == expected_verdict(model, "induct", result), result
         if result.evidence is not None:
             replay(model, result.evidence)
@@ -52,7 +59,7 @@ def test_broken_variants_are_not_proved(path: Path) -> None:
     model = load(path).model
     expected = {item.target for item in model.expectations if item.verdict == "violated"}
     assert expected
-    found = {result.property: result.verdict for result in induct(model, LIMITS).results}
+    found = {result.property: result.verdict for result in results(path)}
     assert all(found[target] in ("violated", "not-inductive") for target in expected)
 
 

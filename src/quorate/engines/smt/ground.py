@@ -161,6 +161,13 @@ class Grounder(Expander):
         first, second = self._spread(then, size), self._spread(otherwise, size)
         return tuple(self.circuit.ite(condition, a, b) for a, b in zip(first, second, strict=True))
 
+    def one_of(self, options: Sequence[tuple[int, Ground]], sort: Sort) -> Ground:
+        if sort is BOOL:
+            return self.circuit.disj([self.circuit.conj(option) for option in options])
+        size = len(self.domain(sort))
+        rows = [(condition, self._spread(value, size)) for condition, value in options]
+        return tuple(self.circuit.disj([self.circuit.conj((c, row[i])) for c, row in rows]) for i in range(size))
+
     def _spread(self, value: Ground, size: int) -> tuple[int, ...]:
         return tuple(TRUE if i == value else FALSE for i in range(size)) if isinstance(value, int) else value
 

@@ -112,26 +112,19 @@ def _names(model: RelationalModel) -> set[str]:
 def origins(
     model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], known: Sequence[Term]
 ) -> list[Origin]:
-    """Relations that exactly one transition makes true, at a point that its parameters name, with what stays true of it."""
+    """Relations that are made true at a point that the parameters of a transition name, with what stays true of it."""
     found = []
+    steps = {t.name: Question(model, sizes, orders, t, known) for t in model.transitions}
     for relation in model.state_symbols:
         setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation and not _shrinks(u)]
         variables = next((u.variables for _, u in setters), ())
-        ways = [_way(model, sizes, orders, known, t, u, variables) for t, u in setters]
+        ways = [_way(steps, t, u, variables) for t, u in setters]
         if ways and all(way is not None for way in ways) and relation.is_relation:
             found.append(Origin(relation, variables, tuple(way for way in ways if way is not None)))
     return found
 
 
-def _way(
-    model: RelationalModel,
-    sizes: Mapping[Sort, int],
-    orders: Mapping[Sort, Symbol],
-    known: Sequence[Term],
-    transition: Transition,
-    update: Update,
-    variables: Sequence[Var],
-) -> Way | None:
+def _way(steps: Mapping[str, Question], transition: Transition, update: Update, variables: Sequence[Var]) -> Way | None:
     """What stays true, in terms of the variables, where an update has made its relation true; None if nothing does."""
     point = _point(update, transition)
     if point is None:
@@ -144,7 +137,7 @@ def _way(
     renamed = dict(zip(witnesses, fresh_variables(witnesses, variables), strict=True))
     guard = substitute(guard, renamed)
     lasting = [part for part in conjuncts(guard) if symbols_of(part).isdisjoint(transition.choices)]
-    stable = [part for part in lasting if _is_stable(model, sizes, orders, known, part)]
+    stable = [part for part in lasting if not any(step.breaks(part) for step in steps.values())]
     stable = [part for part in stable if any(s.mutable for s in symbols_of(part)) or part.free]
     formula = conj(*stable)
     return Way(tuple(renamed[w] for w in witnesses if renamed[w] in formula.free), formula) if stable else None
@@ -189,19 +182,6 @@ def _established(update: Update, transition: Transition) -> Term:
         return TRUE
     back = {variable: parameter for parameter, variable in point.items()}
     return update.symbol(*(back[variable] for variable in update.variables))
-
-
-def _is_stable(
-    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], known: Sequence[Term], part: Term
-) -> bool:
-    """Whether no step makes a formula about given elements false, over the given sizes."""
-    free = tuple(sorted(part.free, key=lambda v: v.name))
-    for transition in model.transitions:
-        if symbols_of(part).isdisjoint(transition.modified):
-            continue
-        if Question(model, sizes, orders, transition, [*known, part], free, after={"not": neg(part)}).solve(1):
-            return False
-    return True
 
 
 def with_origins(model: RelationalModel, bad: Bad, found: Sequence[Origin]) -> list[Bad]:

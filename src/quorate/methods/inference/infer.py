@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import Protocol
 
@@ -119,22 +120,22 @@ class _Strategy:
 def _strategies(task: Task) -> list[_Strategy]:
     """Invariants, and refutations.
 
-    The latter start with two variables, of different sorts where there are several.  They are the more promising where there
-    is something behind a violation that gets a name.
+    The latter first speak of nothing but what a violation names, then of two variables too, of different sorts where there
+    are several.  They are the more promising where there is something behind a violation that gets a name.
     """
     model = task.model
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
-    first = Shape(dict.fromkeys(sorts, 1), 3, min(2, len(sorts)))
+    names_only, first = (Shape(dict.fromkeys(sorts, 1), 3, count) for count in (0, min(2, len(sorts))))
     cases = [(bad, case) for bad in violations(model) for case in with_origins(model, bad, task.origins)]
     named = any(len(case.constants) > len(bad.constants) for bad, case in cases)
     sided = any(one_sided(case, case.constants) for _, case in cases)
     strategies = [
         _Strategy("invariants", Invariants, shapes(model), 4 if named else 1),
-        _Strategy("refutations", Refutations, growing(model, first), 4 if named and sided else 1),
+        _Strategy("refutations", Refutations, chain([names_only], growing(model, first)), 4 if named and sided else 1),
     ]
     if named and sided:
         one = partial(Refutations, one_sided=True)
-        strategies.append(_Strategy("refutations from one side", one, growing(model, first)))
+        strategies.append(_Strategy("refutations from one side", one, chain([names_only], growing(model, first))))
     return strategies
 
 

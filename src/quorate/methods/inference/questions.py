@@ -111,6 +111,16 @@ class Question:
         symbols = symbols_of(*formulas)
         return symbols.isdisjoint(self.transition.modified) and symbols.isdisjoint(self.model.derived_symbols)
 
+    def breaks(self, formula: Term) -> bool:
+        """Whether the step can make a formula about given elements false."""
+        if self.leaves_alone([formula]):
+            return False
+        for variable in formula.free:
+            if variable not in self.constants:
+                self.constants[variable] = self.grounder.unknown(variable.sort)
+        holds, held = (self.grounder.formula(formula, t, self.constants) for t in (self.after, self.before))
+        return self.solve(self.circuit.conj((held, -holds)))
+
     # -- clauses ------------------------------------------------------------------------------------------------
 
     def literal(self, atom: Term, env: Mapping[Var, int], after: bool) -> int:
@@ -180,20 +190,22 @@ class Question:
 
     def shuffle(self, random: Random) -> None:
         """Make the next answer a different one."""
-        self.solver.set_phases([i if random.random() < 0.5 else -i for i in range(2, self.circuit.count + 1)])
+        numbers = numpy.arange(2, self.circuit.count + 1)
+        signs = numpy.random.default_rng(random.getrandbits(64)).integers(0, 2, len(numbers))
+        self.solver.set_phases(numpy.where(signs, numbers, -numbers).tolist())
 
     def fixed(self, states: States, constants: Mapping[Var, int], after: bool = True) -> list[int]:
         """Literals that say that the state after the step (or before it), and the constants, are these."""
         literals: list[int] = []
-        for symbol, table in (self.after if after else self.before).items():
-            if symbol in self.model.derived_symbols:
+        for symbol, unknown, is_known in self._reader(after):
+            if is_known or symbol in self.model.derived_symbols:
                 continue
-            for args, value in table.items():
-                element = states.tables[symbol][(0, *(int(arg) for arg in args))]
-                if symbol.sort is BOOL:
-                    literals.append(value if element else -value)
-                else:
-                    literals.append(self.grounder.equal(value, int(element), symbol.sort))
+            table = states.tables[symbol]
+            if symbol.sort is BOOL:
+                chosen = numpy.where(table, unknown, -unknown)
+            else:
+                chosen = numpy.take_along_axis(unknown, table[..., None], -1)
+            literals += chosen.ravel().tolist()
         literals += [
             self.grounder.equal(value, constants[constant], constant.sort) for constant, value in self.constants.items()
         ]

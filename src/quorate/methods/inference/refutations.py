@@ -31,8 +31,9 @@ from quorate.models.relational import RelationalModel, Transition
 from quorate.proof.certificates import Refutation, certify
 from quorate.proof.checker import sections
 
-QUICK, FEW = 1.5, 6
-"""Seconds for an obligation at first; if that leaves only a few without an answer, these get all the time there is."""
+AT_FIRST, QUICK, FEW = 0.4, 1.5, 6
+"""Seconds for an obligation with what should suffice, and with all that is known; if that leaves only a few without an answer,
+these get all the time there is."""
 
 
 class Refutations:
@@ -143,9 +144,9 @@ def _prove_refutations(
             small.append(Group(hypotheses, (goal,)))
     hints: dict[str, tuple[str, ...]] = {}
     failed: dict[str, Answer] = {}
-    quick = replace(task.limits, timeout=min(QUICK, task.limits.timeout))
+    first, quick = (replace(task.limits, timeout=min(seconds, task.limits.timeout)) for seconds in (AT_FIRST, QUICK))
     left = list(range(len(asked)))
-    for listed_groups, patience in ((small, quick), (groups, quick), (groups, task.limits)):
+    for listed_groups, patience in ((small, first), (groups, quick), (groups, task.limits)):
         if patience is task.limits and (len(left) > FEW or any(answer.status == "sat" for answer in failed.values())):
             break
         failed = {}
