@@ -24,6 +24,8 @@ from quorate.models.relational import RelationalModel
 
 Clause = tuple[int, ...]
 """Literals in increasing order."""
+Aliases = Mapping[Term, tuple[Term, bool] | None]
+"""Which other atom, or its negation, an atom is; None if it is always true, or always false."""
 Choice = tuple[tuple[Var, ...], list[tuple[int, ...]]]
 """Some variables, and values for them."""
 
@@ -76,12 +78,15 @@ class Language:
         atoms: Sequence[Term],
         size: int,
         total: int | None = None,
+        aliases: Aliases | None = None,
     ) -> None:
+        """Atoms that are `aliases` are left out."""
+        self.aliases = aliases or {}
         self.blocks = tuple(blocks)
         self.constants = tuple(constants)
         present = [Equal(v, v) for block in blocks if block.order is not None for v in block.variables]
         self.present = len(present)
-        self.atoms = (*present, *atoms)
+        self.atoms = (*present, *(atom for atom in atoms if atom not in self.aliases))
         self.size = size
         self.total = len(self.variables) if total is None else min(total, len(self.variables))
         self._groups: dict[tuple[tuple[Sort, int], ...], list[Group]] = {}
@@ -139,14 +144,16 @@ class Language:
             bits = sum(1 << i for i, v in enumerate(self.variables) if v in renaming)
             row: list[int] = []
             for number, atom in enumerate(self.atoms):
-                image = -1
+                image, negated = -1, False
                 if atom.free & set(self.variables) <= set(renaming):
                     if number < self.present:
                         (variable,) = atom.free
                         image = numbers[Equal(renaming[variable], renaming[variable])]
                     else:
-                        image = numbers.get(normal(substitute(atom, renaming)), -1)
-                row += [2 * image, 2 * image + 1] if image >= 0 else [-1, -1]
+                        renamed = normal(substitute(atom, renaming))
+                        standing, negated = self.aliases.get(renamed) or (renamed, False)
+                        image = numbers.get(standing, -1)
+                row += [2 * image + negated, 2 * image + (not negated)] if image >= 0 else [-1, -1]
             found.append((bits, row))
         found.sort(key=lambda item: item[0])
         return (

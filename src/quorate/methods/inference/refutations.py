@@ -172,10 +172,10 @@ def _prove_refutations(
         if refuter is None:
             continue
         transition = _transition(task.model, name)
-        question = transition.name if transition else refuter.end if item is None else None
-        if question is not None and (refuter.name, question) in asked_also:
+        question = refuter.about(item, transition.name if transition else None)
+        if (refuter.name, question) in asked_also:
             continue
-        if question is not None and refuter.ask_also(question, answer.structure):
+        if refuter.ask_also(question, answer.structure):
             asked_also.add((refuter.name, question))
             learnt = True
         elif answer.structure is not None:

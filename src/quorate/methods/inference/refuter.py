@@ -32,7 +32,7 @@ from quorate.proof.certificates import Refutation, Step
 
 INITIAL, VIOLATION = "initial", "violation"
 """Where a run begins and ends: what the proof excludes in the end is one of them."""
-MOST_ROWS = 200_000
+MOST_ROWS = 50_000
 VALUATIONS = 48
 BACKWARD_RUNS, BACKWARD_STEPS = 40, 6
 
@@ -61,9 +61,17 @@ class Refuter:
         self.safe, self.lemmas, self.samples = dict(safe), dict(lemmas), samples
         self.random = Random(seed)
         self.always, self.sizes = bad.always(model), sizes
-        self.first, self.last = (self._question(name, sizes) for name in (INITIAL, VIOLATION))
+        self.ends = {
+            name: [self._question(name, s) for s in (sizes, *self._with_room())] for name in (INITIAL, VIOLATION)
+        }
         self.steps = [self._question(transition.name, sizes) for transition in model.transitions]
-        self.search = Search(language, [self.last])
+        self.search = Search(language, list(self.ends[VIOLATION]))
+
+    def _with_room(self) -> list[dict[Sort, int]]:
+        """Larger sizes, if need be, with room for all that is named and for all variables: for questions about a single state."""
+        terms = [*self.bad.constants, *self.language.variables]
+        sizes = {sort: max(size, sum(term.sort is sort for term in terms)) for sort, size in self.sizes.items()}
+        return [sizes] if sizes != self.sizes and entries(self.model, sizes) <= AT_MOST else []
 
     def _question(self, name: str, sizes: Mapping[Sort, int]) -> Question:
         """A question about the first state of a run, its last one, or a step."""
@@ -77,18 +85,27 @@ class Refuter:
     def ask_also(self, name: str, model: Structure | None) -> bool:
         """Ask a question over larger sizes too, by one where a model has more; False if that is nothing new, or too much."""
         end = name in (INITIAL, VIOLATION)
-        known = (self.search.bad if end else [q for q in self.steps if q.name == name])[-1].sizes
+        questions = self.ends[name] if end else self.steps
+        known = [q for q in questions if end or q.name == name][-1].sizes
         sizes = grown(known, model)
         if sizes == known or entries(self.model, sizes) > AT_MOST:
             return False
         question = self._question(name, sizes)
-        if end:
+        questions.append(question)
+        if name == self.end:
             self.search.bad.append(question)
-        else:
-            self.steps.append(question)
-            for layer in self.search.layers:
+        for layer in self.search.layers:
+            if not end or name == (VIOLATION if layer.backwards else INITIAL):
                 layer.questions.append(question)
         return True
+
+    def about(self, item: Item | None, transition: str | None) -> str:
+        """The question that an obligation is about: a step, or what a layer, or the whole proof, begins or ends with."""
+        if transition is not None:
+            return transition
+        if item is None:
+            return self.end
+        return VIOLATION if self.search.layers[item[0]].backwards else INITIAL
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -133,10 +150,10 @@ class Refuter:
         while (found := search.prove(self.also)) is None and len(search.layers) < 3:
             if len(search.layers) == 1:
                 self._begin(True)
-                search.bad, self.end = [self.first], INITIAL
+                search.bad, self.end = list(self.ends[INITIAL]), INITIAL
             else:
                 self._begin(False)
-                search.bad, self.end = [self.last], VIOLATION
+                search.bad, self.end = list(self.ends[VIOLATION]), VIOLATION
         return found
 
     def _begin(self, backwards: bool) -> None:
@@ -149,21 +166,23 @@ class Refuter:
                 self._keep(self.waiting, None)
             else:
                 self._keep(self.waiting, self.search.layers[1].candidates)
-                if self.search.consistent(self.first):
-                    self.waiting.keep(self.language.rows(*self.first.read(False)))
+                for first in self.ends[INITIAL]:
+                    if self.search.consistent(first):
+                        self.waiting.keep(self.language.rows(*first.read(False)))
         enumerate_until(self.waiting, self.search.until)
-        begin = self.last if backwards else self.first
-        self.search.layers.append(Layer(self.waiting, [begin, *self.steps], backwards))
+        begin = self.ends[VIOLATION if backwards else INITIAL]
+        self.search.layers.append(Layer(self.waiting, [*begin, *self.steps], backwards))
         self.waiting = None
 
     def _backward_rows(self, candidates: Candidates) -> None:
         """States of random runs that end in the violation, from their end backwards."""
-        steps = [step for step in self.steps if step.sizes == self.last.sizes]
+        last = self.ends[VIOLATION][0]
+        steps = [step for step in self.steps if step.sizes == last.sizes]
         for _ in range(BACKWARD_RUNS):
-            self.last.shuffle(self.random)
-            if not self.search.consistent(self.last):
+            last.shuffle(self.random)
+            if not self.search.consistent(last):
                 return
-            state, constants = self.last.read(False)
+            state, constants = last.read(False)
             candidates.keep(self.language.rows(state, constants))
             for _ in range(BACKWARD_STEPS):
                 step = self.random.choice(steps)
@@ -202,7 +221,7 @@ class Refuter:
         layer = search.layers[item[0]]
         places = [i for i, q in enumerate(layer.questions) if q.name and obligation.startswith(f"{q.name} ")]
         hint: set[str] = set()
-        for place in places or [0]:
+        for place in places or [i for i, q in enumerate(layer.questions) if not q.name]:
             hint |= search.facts[item, place]
             for used in search.verified[item, place]:
                 sides = ("", "'") if used[0] < item[0] else ("'",) if layer.backwards else ("",)

@@ -11,6 +11,7 @@ from quorate.logic.structures import Structure
 from quorate.logic.terms import BOOL, Exists, Sort, Symbol, Term, Var, conj
 from quorate.logic.transform import conjuncts, nnf, subterms
 from quorate.methods.induction.obligations import step_of
+from quorate.methods.inference.aliases import aliases
 from quorate.methods.inference.badness import origins
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Deadline
@@ -134,7 +135,9 @@ class Task:
             names = [Var(f"{sort.name.upper()}{i + 1}", sort) for i in range(count)]
             blocks.append(Block(sort, tuple(names), self.orders.get(sort)))
         model = replace(self.model, symbols=tuple(s for s in self.model.symbols if s not in unspoken))
-        return Language(blocks, constants, standard_atoms(model, blocks, constants), shape.literals, shape.total)
+        atoms = standard_atoms(model, blocks, constants)
+        same = aliases(model, blocks, constants, self.orders, atoms)
+        return Language(blocks, constants, atoms, shape.literals, shape.total, same)
 
     def candidates(self, language: Language) -> Candidates:
         """What has to be enumerated for a language: rows of the samples."""
