@@ -91,7 +91,7 @@ class _Strategy:
     ) -> None:
         self.name, self.attempt, self.languages, self.weight = name, attempt, languages, weight
         self.running: list[_Running] = []
-        self.cost = (weight - 1) * A_SECOND
+        self.cost = (weight - 1) * AN_ATTEMPT
 
     def go_on(self, task: Task, outcome: Inference, until: float) -> None:
         """Work on an attempt for a while."""
@@ -120,8 +120,8 @@ class _Strategy:
 def _strategies(task: Task) -> list[_Strategy]:
     """Invariants, and refutations.
 
-    The latter first speak of nothing but what a violation names, then of two variables too, of different sorts where there
-    are several.  They are the more promising where there is something behind a violation that gets a name.
+    The latter speak of two variables at first, of different sorts where there are several.  They are the more promising where
+    there is something behind a violation that gets a name; where there is not, what it names itself may be enough.
     """
     model = task.model
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
@@ -129,13 +129,13 @@ def _strategies(task: Task) -> list[_Strategy]:
     cases = [(bad, case) for bad in violations(model) for case in with_origins(model, bad, task.origins)]
     named = any(len(case.constants) > len(bad.constants) for bad, case in cases)
     sided = any(one_sided(case, case.constants) for _, case in cases)
-    strategies = [
-        _Strategy("invariants", Invariants, shapes(model), 4 if named else 1),
-        _Strategy("refutations", Refutations, chain([names_only], growing(model, first)), 4 if named and sided else 1),
-    ]
+    strategies = [_Strategy("invariants", Invariants, shapes(model), 4 if named else 1)]
     if named and sided:
         one = partial(Refutations, one_sided=True)
-        strategies.append(_Strategy("refutations from one side", one, chain([names_only], growing(model, first))))
+        strategies.append(_Strategy("refutations", Refutations, growing(model, first), 4))
+        strategies.append(_Strategy("refutations from one side", one, growing(model, first)))
+    else:
+        strategies.append(_Strategy("refutations", Refutations, chain([names_only], growing(model, first))))
     return strategies
 
 

@@ -32,7 +32,7 @@ LARGEST = 4
 """Questions are asked about sorts of at most that size at first, ordered ones being one larger."""
 MOST_ENTRIES, AT_MOST = 1500, 4000
 """Questions are asked about states with at most that many entries, at first and later."""
-MOST_ROWS = 400_000
+MOST_ROWS = 150_000
 MOST_CASES = 20_000
 """Lemmas with more cases would make every question too large."""
 WALKED, STEPS = ((3, 3), (4, 7)), 40
