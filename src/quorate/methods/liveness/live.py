@@ -15,7 +15,7 @@ from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
 from quorate.methods.inference.language import total_orders
 from quorate.methods.liveness.check import check_liveness
-from quorate.methods.liveness.claims import Missing, Support, claims_of, hard_goals, support
+from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, support
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
 from quorate.models.relational import Liveness, RelationalModel
@@ -61,7 +61,7 @@ def live(
             outcome.results.append(broken[item.name])
             continue
         try:
-            found = _Proof(model, item, limits, options, progress).find()
+            found = prove(model, item, limits, options, progress)
         except (Missing, TemporalError, CertificateError, InstanceError) as problem:
             verdict: Verdict = "unknown"
             reason = str(problem)
@@ -73,6 +73,17 @@ def live(
             Result(item.name, "liveness", verdict, METHOD, "all sizes", reason, None, item.span, seconds)
         )
     return outcome
+
+
+def prove(
+    model: RelationalModel,
+    item: Liveness,
+    limits: Limits,
+    options: Options = Options(),
+    progress: Progress = lambda text: None,
+) -> tuple[Proved, Support]:
+    """A proof of one property that the checker has accepted, without a search for violations; raises `Missing`."""
+    return _Proof(model, item, limits, options, progress).find()
 
 
 def _violations(model: RelationalModel, progress: Progress) -> dict[str, Result]:
@@ -136,9 +147,12 @@ class _Proof:
         wrong = [goal.name for goal in hard if not samples.holds(goal.formula)]
         if wrong:
             raise Missing(f"{', '.join(wrong)} does not hold")
-        claims = claims_of(model, hard, samples)
         self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
-        found = support(model, claims, samples, self.limits, self.until, self.options.seed, self.progress)
+        try:
+            found = entailed(model, hard, samples, self.limits, self.until, self.options.seed, self.progress)
+        except Missing:
+            claims = claims_of(model, hard, samples)
+            found = support(model, claims, samples, self.limits, self.until, self.options.seed, self.progress)
         proved = Proved(argument, found.claims, found.certificate)
         self._check(proved)
         return proved, found

@@ -90,7 +90,8 @@ class Search:
         parts: list[_Part] = []
         active = numpy.ones(self.all, bool)
         while active.any():
-            found = next(filter(None, (self._best(level, active) for level in levels)), None)
+            tried = levels if active[: self.count].any() else levels[:UNREACHABLE]
+            found = next(filter(None, (self._best(level, active) for level in tried)), None)
             if found is None:
                 break
             parts.append(found)
@@ -217,6 +218,8 @@ LEVELS = (
     Level(3, 1, 1, 8, 1, True),
     Level(2, 2, 1, 0, 0),
 )
+UNREACHABLE = 2
+"""How many levels are tried for the sake of unreachable steps only."""
 MOST_STAGES = 20
 """Unreachable steps are not worth more stages than that."""
 
@@ -311,8 +314,7 @@ class _Literals:
             if not all(v.sort not in bounded for v in rest):
                 continue
             before, after = (self._projected(array, chosen) for array in (self.before, self.after))
-            breaks: Array = numpy.any(after & ~before, axis=1)
-            gone: Array = numpy.any(before & ~after, axis=1)
+            breaks, gone = (after & ~before) != 0, (before & ~after) != 0
             if breaks[places].any() or not (gone & active & ~breaks).any():
                 continue
             part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
@@ -320,27 +322,25 @@ class _Literals:
                 best = part
         return best
 
-    def _projected(self, array: Array, chosen: Sequence[int], places: Array | None = None) -> Array:
-        """Truth values of a conjunction with a bit per value of all variables but the last, for which some value does."""
-        words = numpy.bitwise_and.reduce(
-            array[list(chosen)] if places is None else array[list(chosen)][:, places], axis=0
-        )
-        bits = (words.reshape(-1, 1) >> numpy.arange(WORD, dtype=numpy.uint64)) & numpy.uint64(1)
-        columns = self._columns if places is None else self._columns[places]
-        result = numpy.zeros((len(words), WORD), bool)
-        rows = numpy.arange(len(words)).reshape(-1, 1)
-        hit = bits.astype(bool)
-        result[numpy.broadcast_to(rows, hit.shape)[hit], columns[hit]] = True
-        return result
+    def _projected(self, array: Array, chosen: Sequence[int], places: Array | slice = slice(None)) -> Array:
+        """Words of a conjunction with a bit per value of all variables but the last, for which some value does."""
+        words = numpy.bitwise_and.reduce(array[list(chosen)][:, places], axis=0)
+        sizes, firsts = (part[places] for part in self._folds)
+        folded: Array = words.copy()
+        for shift in range(1, int(sizes.max(initial=1))):
+            folded |= numpy.where(sizes > shift, words >> numpy.uint64(shift), numpy.uint64(0))
+        folded &= firsts
+        return folded
 
     @cached_property
-    def _columns(self) -> Array:
-        """For each pair and bit, the number of the values of all variables but the last."""
-        parts = []
+    def _folds(self) -> tuple[Array, Array]:
+        """For each pair, how many values the last variable has, and the bits where the first of them stands."""
+        sizes, firsts = [], []
         for pairs in self.pairs:
             size = len(domain(self.variables[-1].sort, pairs.sizes))
-            parts.append(numpy.tile(numpy.arange(WORD) // size, (pairs.count, 1)))
-        return numpy.concatenate(parts)
+            sizes.append(numpy.full(pairs.count, size))
+            firsts.append(numpy.full(pairs.count, sum(1 << bit for bit in range(0, WORD, size)), numpy.uint64))
+        return numpy.concatenate(sizes), numpy.concatenate(firsts)
 
     def _is_bounded(self, chosen: Sequence[int], bounded: Mapping[Sort, Symbol]) -> bool:
         stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
