@@ -403,7 +403,7 @@ def entailed(
     """Clauses that the goals follow from; raises `Missing`."""
     if not goals:
         return Support((), (), None)
-    claimed = replace(model, safety=tuple(Named(goal.name, goal.formula) for goal in goals), invariants=())
+    claimed = replace(model, safety=tuple(Named(goal.name, goal.formula) for goal in goals))
     limits = replace(limits, timeout=min(limits.timeout, PATIENCE))
     task = _GoalTask(claimed, limits, seed, Deadline(until), progress, samples.states)
     sorts = [sort for sort in task.model.sorts if sort.uninterpreted]
@@ -438,7 +438,7 @@ def _search(
     named = (
         tuple(replace(claim, formula=naming.claim(claim.formula)) for claim in claims) if with_names else tuple(claims)
     )
-    extended = replace(naming.extended(), safety=named, invariants=())
+    extended = replace(naming.extended(), safety=named)
     limits = replace(limits, timeout=min(limits.timeout, PATIENCE))
     known = [with_derived(extended, states) for states in samples.states]
     task = _LargerTask(extended, limits, seed, Deadline(until), progress, known)

@@ -55,7 +55,7 @@ class Entailment(Invariants):
         task = self.task
         formulas = [origin.lemma for origin in task.origins]
         formulas += [self.language.formula(self.candidates.clause(number)) for number in found]
-        model = replace(task.protocol, safety=(), invariants=task.named(formulas))
+        model = replace(task.protocol, safety=(), invariants=(*task.protocol.invariants, *task.named(formulas)))
         obligations = [o for o in all_obligations(model, model.invariants) if not is_trivial(model, o)]
         answers = decide(model, obligations, list(model.invariants), task.limits, lambda text: None)
         failed = {o: a for o, a in answers.items() if a.status != "unsat"}

@@ -17,8 +17,23 @@ from math import prod
 import numpy
 
 from quorate.logic.structures import domain
-from quorate.logic.terms import BOOL, And, Apply, Not, Quantified, Sort, Symbol, Term, Var, conj, equal, exists, neg
-from quorate.logic.transform import conjuncts, fresh_name, nnf, substitute, symbols_of
+from quorate.logic.terms import (
+    BOOL,
+    TRUE,
+    And,
+    Apply,
+    Not,
+    Quantified,
+    Sort,
+    Symbol,
+    Term,
+    Var,
+    conj,
+    equal,
+    exists,
+    neg,
+)
+from quorate.logic.transform import conjuncts, fresh_name, fresh_variables, nnf, substitute, symbols_of
 from quorate.methods.inference.states import Array
 from quorate.methods.liveness.samples import Samples
 from quorate.models.relational import Fairness
@@ -91,7 +106,8 @@ class Search:
         active = numpy.ones(self.all, bool)
         while active.any():
             tried = levels if active[: self.count].any() else levels[:UNREACHABLE]
-            found = next(filter(None, (self._best(level, active) for level in tried)), None)
+            found = self._hinted(active)
+            found = found or next(filter(None, (self._best(level, active) for level in tried)), None)
             if found is None:
                 break
             parts.append(found)
@@ -105,9 +121,44 @@ class Search:
         return [], active[: self.count]
 
     def left(self, active: Array) -> str:
-        """The transitions of pairs, in words."""
+        """The transitions of pairs, in words, with an example."""
         kinds = numpy.concatenate([pairs.kind for pairs in self.samples.pairs])[active]
-        return ", ".join(self.model.transitions[kind].name for kind in sorted(set(kinds.tolist())))
+        names = ", ".join(self.model.transitions[kind].name for kind in sorted(set(kinds.tolist())))
+        place = int(numpy.flatnonzero(active)[0])
+        for pairs in self.samples.pairs:
+            if place < pairs.count:
+                return f"{names}; for one, {pairs.text(self.model, place)}"
+            place -= pairs.count
+        return names
+
+    def would_do(self, levels: Sequence[Level]) -> str | None:
+        """A fairness assumption which the file does not make and with which stages would be found, in words."""
+        stated = self.fairness
+        fair = {item.transition for item in stated if item.strong or item.transition is None}
+        known = {item.transition for item in stated}
+        transitions = [item for item in self.model.transitions if item.name not in fair]
+        try:
+            for item in sorted(transitions, key=lambda item: item.name not in known):
+                strong = item.name in known
+                extra = Fairness("assumed", strong, item.parameters, TRUE, item.name, item.parameters)
+                self.fairness = (*stated, extra)
+                if self.find(levels)[0]:
+                    return f"{'strong' if strong else 'weak'} fairness of {item.name}"
+        finally:
+            self.fairness = stated
+        return None
+
+    def _hinted(self, active: Array) -> _Part | None:
+        """A rank that the file suggests, if it excludes something now."""
+        for hint in self.item.hints:
+            if hint.kind == "rank":
+                variables = tuple(fresh_variables(hint.variables, self.item.variables))
+                formula = substitute(hint.formula, dict(zip(hint.variables, variables, strict=True)))
+                literals = self._literals(variables)
+                part = literals.rank(formula, len(variables)) if literals is not None else None
+                if part is not None and not (part.breaks & active)[: self.count].any() and (part.gone & active).any():
+                    return part
+        return None
 
     def _lists(self, parts: list[_Part], most: int) -> list[list[Stage]]:
         """The stages without those that are not needed, in several ways; those that unreachable steps break least first."""
@@ -295,6 +346,12 @@ class _Literals:
                 if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
                     best = part
         return best
+
+    def rank(self, formula: Term, weight: int) -> _Part:
+        """A given rank as a part."""
+        before, after = (self.words(formula, later) for later in (False, True))
+        stage = Stage("rank", self.variables, formula)
+        return _Part(stage, weight, (after & ~before) != 0, (before & ~after) != 0)
 
     def best_projection(self, active: Array, count: int, bounded: Mapping[Sort, Symbol]) -> _Part | None:
         """The best rank that says: for some value of the last variable, two or three literals hold, the first mutable."""
