@@ -38,7 +38,9 @@ from quorate.proof.certificates import CertificateError  # noqa: E402
 from random_liveness import compared  # noqa: E402
 
 RESULTS = ROOT / "bench" / "fairness.json"
-SIZES, MOST_STATES = (1, 2, 3, 4), 20_000
+SIZES, MOST_STATES = (1, 2, 3), 20_000
+MOST_SORTS = 2
+"""Protocols with more sorts have too many states for an exhaustive search with three elements each."""
 
 
 def fairness_mutants(model: RelationalModel) -> Iterator[tuple[str, RelationalModel]]:
@@ -73,7 +75,7 @@ def verdict(model: RelationalModel, seconds: float) -> tuple[str, int]:
     """What the prover says of a mutant, with `WRONG` where that is not so, and what the search says otherwise."""
     size, violated = searched(model)
     try:
-        prove(model, model.liveness[0], Limits(timeout=5.0, jobs=1), Options(seconds))
+        prove(model, model.liveness[0], Limits(timeout=5.0, jobs=1), Options(seconds, propose=False))
     except (Missing, TemporalError, CertificateError, InstanceError, EvaluationError):
         return "violated" if violated else "unknown", size
     return "WRONG" if violated else "proved", size
@@ -100,6 +102,8 @@ def run_mutants(results: dict[str, Any], count: int, seconds: float, each: float
     listed = {}
     for path in sorted((ROOT / "protocols" / "liveness").glob("*.pyv")):
         random, model = Random(path.stem), load(path).model
+        if len(model.sorts) > MOST_SORTS:
+            continue
         made = [*mutants(model), *fairness_mutants(model)]
         listed[path.stem] = random.sample(made, len(made))
     for _, name, what in rows:
@@ -150,9 +154,9 @@ def page(results: dict[str, Any]) -> str:
         lines += [
             "## Mutants of protocols/liveness",
             "",
-            f"{len(rows)} mutants: one literal, guard, update, axiom or fairness assumption changed. The prover runs on all of",
+            f"{len(rows)} mutants of those with at most two sorts: one literal, guard, update, axiom or fairness assumption changed. The prover runs on all of",
             "them, whether or not there is a violation. Violated: nothing was proved, and a fair lasso exists in an instance",
-            f"with 1, 2, 3 or 4 elements per sort, as far as these have at most {MOST_STATES:,} states. WRONG: proved, though",
+            f"with 1, 2 or 3 elements per sort, as far as these have at most {MOST_STATES:,} states. WRONG: proved, though",
             f"there is one. Of those proved, {sizes or 'none'}.",
             "",
             *("| " + " | ".join(row) + " |" for row in [["protocol", *heads], ["---"] * (len(heads) + 1), *table]),

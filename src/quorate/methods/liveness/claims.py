@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from math import prod
 
 from quorate.engines.smt.session import Goal as Query
@@ -399,28 +399,48 @@ def entailed(
     until: float,
     seed: int,
     progress: Progress,
-) -> Support:
-    """Clauses that the goals follow from; raises `Missing`."""
-    if not goals:
-        return Support((), (), None)
-    claimed = replace(model, safety=tuple(Named(goal.name, goal.formula) for goal in goals))
+) -> tuple[Support, list[Goal]]:
+    """Clauses that goals follow from, together with invariants of the model; and the goals for which none were found."""
+    left: list[Goal] = list(goals)
+    hints: dict[str, tuple[str, ...]] = {}
+    found: dict[Named, None] = {}
     limits = replace(limits, timeout=min(limits.timeout, PATIENCE))
-    task = _GoalTask(claimed, limits, seed, Deadline(until), progress, samples.states)
-    sorts = [sort for sort in task.model.sorts if sort.uninterpreted]
-    reasons: list[str] = []
-    for shape in growing(task.model, Shape(dict.fromkeys(sorts, 2), 3, min(4, 2 * len(sorts)))):
-        found = Found(claimed)
+    shapes = islice(_shapes(model), FIRST_SHAPES)
+    while left and (shape := next(shapes, None)) is not None:
+        named = {Named(goal.name, goal.formula): goal for goal in left}
+        known = (*found, *(item for item in model.invariants if item not in found))
+        claimed = replace(model, safety=tuple(named), invariants=known)
+        task = _GoalTask(claimed, limits, seed, Deadline(until), progress, samples.states)
+        search, outcome = Entailment(task, shape), Found(claimed)
         try:
-            failure = Entailment(task, shape).go_on(found)
+            failure = search.go_on(outcome)
         except OutOfTime:
             break
         if failure is None:
-            return Support(found.invariants, (), found.certificate)
-        reasons.append(f"{shape}: {failure}")
-        progress(reasons[-1])
-        if len(reasons) >= FIRST_SHAPES:
-            break
-    raise Missing("; ".join(reasons) or "the time is over")
+            found |= dict.fromkeys(outcome.invariants)
+            hints |= outcome.certificate.hints if outcome.certificate is not None else {}
+            left = [goal for item, goal in named.items() if item not in search.goals]
+        progress(f"{shape}: {failure or f'{len(left)} goals left'}")
+    invariants = tuple(found)
+    claimed = replace(model, safety=invariants, invariants=())
+    certificate = certify(claimed, invariants, invariants, hints) if invariants else None
+    return Support(invariants, (), certificate), left
+
+
+def _shapes(model: RelationalModel) -> Iterator[Shape]:
+    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    return growing(model, Shape(dict.fromkeys(sorts, 2), 3, min(4, 2 * len(sorts))))
+
+
+def joined(model: RelationalModel, first: Support, second: Support) -> Support:
+    """Both; the first is used by the second."""
+    if first.certificate is None or second.certificate is None:
+        return second if first.certificate is None else first
+    claims = (*first.claims, *second.claims)
+    invariants = tuple(item for item in second.invariants if item not in first.claims)
+    hints = {**first.certificate.hints, **second.certificate.hints}
+    claimed = replace(model, safety=claims, invariants=())
+    return Support(claims, invariants, certify(claimed, claims, (*claims, *invariants), hints))
 
 
 def _search(
@@ -446,9 +466,8 @@ def _search(
         if not all(bool(states.evaluate(claim.formula, {}).all()) for states in task.states):
             raise Missing(f"{claim.formula} does not hold in a larger instance")
     found = Found(extended)
-    sorts = [sort for sort in task.model.sorts if sort.uninterpreted]
     reasons: list[str] = []
-    for shape in growing(task.model, Shape(dict.fromkeys(sorts, 2), 3, min(4, 2 * len(sorts)))):
+    for shape in _shapes(task.model):
         if time.monotonic() > until:
             break
         task.until = Deadline(until)

@@ -29,9 +29,12 @@ class Entailment(Invariants):
 
     def __init__(self, task: Task, shape: Shape) -> None:
         super().__init__(task, shape)
-        self.goals = task.protocol.safety
-        self.asked: dict[Named, Question] = {}
-        """The last question about each goal."""
+        self.goals = list(task.protocol.safety)
+        """Those that follow, as far as one knows; what does not follow from clauses of this form is left out."""
+        self.asked: dict[Named, list[Question]] = {}
+        """The questions about each goal."""
+        self.undecided: set[Named] = set()
+        """Goals that the solvers did not decide: they may fail in an infinite structure, so larger sizes are asked for once."""
 
     def _begin(self, candidates: Candidates) -> Search:
         self.origins, self.also = self.task.origins, set()
@@ -39,8 +42,22 @@ class Entailment(Invariants):
         model, orders = self.task.model, self.task.orders
         steps = [self._question(transition, sizes, False) for transition in model.transitions]
         initial = Question(model, sizes, orders, None, [item.formula for item in model.initial])
-        self.asked = {goal: self._about(goal, sizes) for goal in self.goals}
-        return Search(self.language, list(self.asked.values()), layers=[Layer(candidates, [initial, *steps])])
+        self.asked = {goal: [self._about(goal, sizes)] for goal in self.goals}
+        bad = [question for questions in self.asked.values() for question in questions]
+        return Search(self.language, bad, layers=[Layer(candidates, [initial, *steps])])
+
+    def _do_with_less(self) -> bool:
+        assert self.search is not None
+        search = self.search
+        lost = [goal for goal in self.goals if any(map(search.consistent, self.asked[goal]))]
+        return bool(lost) and self._leave_out(lost)
+
+    def _leave_out(self, lost: Sequence[Named]) -> bool:
+        """Go on without some goals; False if none is left then."""
+        assert self.search is not None
+        self.goals = [goal for goal in self.goals if goal not in lost]
+        self.search.bad = [question for goal in self.goals for question in self.asked[goal]]
+        return bool(self.goals)
 
     def _about(self, goal: Named, sizes: Mapping[Sort, int]) -> Question:
         """Is there a state that violates the goal?"""
@@ -71,12 +88,10 @@ class Entailment(Invariants):
         if not missing:
             self._conclude(model, answers, implied, outcome)
             return None
-        for goal in missing:
-            structure = implied[goal].structure
-            if structure is not None and self._is_step(structure):
-                return "a larger state that satisfies all that holds of this form violates a goal"
-            learnt |= self._exclude_also(goal, implied[goal])
-        return "again" if learnt else f"the solvers do not answer: {', '.join(goal.name for goal in missing)}"
+        lost = [goal for goal in missing if not self._exclude_also(goal, implied[goal])]
+        if not lost or self._leave_out(lost):
+            return "again"
+        return f"clauses of this form do not imply {', '.join(goal.name for goal in missing)}"
 
     def _implied(self, model: RelationalModel) -> dict[Named, Answer]:
         """Whether each goal follows from the clauses."""
@@ -90,11 +105,17 @@ class Entailment(Invariants):
     def _exclude_also(self, goal: Named, answer: Answer) -> bool:
         """Ask about the goal over larger sizes, or want what excludes a counterexample; False if that is nothing new."""
         assert self.search is not None
-        known = self.asked[goal].sizes
+        if answer.structure is None and goal in self.undecided:
+            return False
+        if answer.structure is None:
+            self.undecided.add(goal)
+        elif self._is_step(answer.structure):
+            return False
+        known = self.asked[goal][-1].sizes
         sizes = grown(known, answer.structure)
         if sizes != known and entries(self.task.model, sizes) <= AT_MOST:
-            self.asked[goal] = self._about(goal, sizes)
-            self.search.bad.append(self.asked[goal])
+            self.asked[goal].append(self._about(goal, sizes))
+            self.search.bad.append(self.asked[goal][-1])
             return True
         if answer.structure is None:
             return False
@@ -111,7 +132,7 @@ class Entailment(Invariants):
         implied: dict[Named, Answer],
         outcome: Found,
     ) -> None:
-        """The proof, with those clauses only that the goals lean on, directly or not."""
+        """The proof, for the goals that follow, with those clauses only that the goals lean on, directly or not."""
         needed = {item for answer in implied.values() for item in answer.core if item in model.invariants}
         waiting = list(needed)
         while waiting:

@@ -19,7 +19,7 @@ from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import is_trivial
 from quorate.methods.inference.language import total_orders
 from quorate.methods.liveness.check import check_liveness
-from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, support
+from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, joined, support
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
 from quorate.models.relational import Liveness, Named, RelationalModel
@@ -38,10 +38,12 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """`seconds` by the clock for each property; the seed decides which samples are taken."""
+    """`seconds` by the clock for each property; the seed decides which samples are taken; `propose`: whether to say, where
+    nothing is found, which fairness assumption would do."""
 
     seconds: float = 600.0
     seed: int = 0
+    propose: bool = True
 
 
 @dataclass
@@ -153,7 +155,7 @@ class _Proof:
             lists, left = search.find(LEVELS)
             if not lists:
                 reasons.append(f"no ranking covers {search.left(left)}")
-                wanted = search.would_do(LEVELS[:3]) if bounded is last else None
+                wanted = search.would_do(LEVELS[:3]) if bounded is last and self.options.propose else None
                 if wanted:
                     reasons.append(f"{wanted} would do")
                 elif bounded is last:
@@ -179,11 +181,12 @@ class _Proof:
             raise Missing(f"{', '.join(wrong)} does not hold")
         self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
         model = model.with_invariants(self._established(model))
-        try:
-            found = entailed(model, hard, samples, self.limits, self.until, self.options.seed, self.progress)
-        except Missing:
-            claims = claims_of(model, hard, samples)
-            found = support(model, claims, samples, self.limits, self.until, self.options.seed, self.progress)
+        found, left = entailed(model, hard, samples, self.limits, self.until, self.options.seed, self.progress)
+        if left:
+            claims = claims_of(model, left, samples)
+            known = model.with_invariants((*found.claims, *model.invariants))
+            more = support(known, claims, samples, self.limits, self.until, self.options.seed, self.progress)
+            found = joined(model, found, more)
         proved = Proved(argument, found.claims, found.certificate)
         self._check(proved)
         return proved, found
