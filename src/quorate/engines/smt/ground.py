@@ -100,14 +100,15 @@ class Grounder(Expander):
 
     true, false = TRUE, FALSE
 
-    def __init__(self, circuit: Circuit, sizes: Mapping[Sort, int]) -> None:
+    def __init__(self, circuit: Circuit, sizes: Mapping[Sort, int], remembers: bool = False) -> None:
+        """`remembers`: whether quantified formulas are expanded only once, which pays off where large ones share parts."""
         super().__init__(sizes)
-        self.circuit = circuit
+        self.circuit, self.remembers = circuit, remembers
         self._expanded: dict[int, tuple[Tables, dict[tuple[Any, ...], int]]] = {}
         """For every state, by the identity of its tables, which are kept, what quantified formulas have become there."""
 
     def term(self, term: Term, tables: Tables, env: dict[Var, Ground]) -> Ground:
-        if not isinstance(term, Quantified):
+        if not self.remembers or not isinstance(term, Quantified):
             return super().term(term, tables, env)
         known = self._expanded.setdefault(id(tables), (tables, {}))[1]
         key = (term, *((variable.name, env[variable]) for variable in sorted(term.free, key=lambda v: v.name)))

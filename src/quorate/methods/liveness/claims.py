@@ -76,7 +76,7 @@ def hard_goals(
     sizes = {sort: 3 if sort in orders else 2 for sort in model.sorts if sort.uninterpreted}
     hard: list[Goal] = []
     rest: list[Goal] = []
-    question = Question(model, sizes, orders)
+    question = Question(model, sizes, orders, remembers=True)
     for goal in goals:
         (hard if _can_fail(question, goal.formula) else rest).append(goal)
     for goal, valid in zip(rest, are_valid(model, (), rest, replace(limits, timeout=3.0)), strict=True):
@@ -126,7 +126,7 @@ def _all_claims(model: RelationalModel, goals: Sequence[Goal], samples: Samples)
         for formula in _claims(disj(neg(conj(*goal.hypotheses)), goal.conclusion), samples):
             found[_canonical(formula)] = None
     sizes = {sort: min(size, 3) for sort, size in largest_sizes(model, samples.orders).items()}
-    question = Question(model, sizes, samples.orders)
+    question = Question(model, sizes, samples.orders, remembers=True)
     needed = [formula for formula in found if _can_fail(question, formula)]
     kept = [formula for formula in needed if not any(_subsumes(other, formula) for other in needed)]
     return [Named(f"claim{number}", formula) for number, formula in enumerate(kept, 1)]

@@ -61,8 +61,8 @@ class Entailment(Invariants):
 
     def _about(self, goal: Named, sizes: Mapping[Sort, int]) -> Question:
         """Is there a state that violates the goal?"""
-        formula = self.task.safe[goal.name]
-        return Question(self.task.model, sizes, self.task.orders, None, [neg(formula)], before=self.task.lemmas)
+        task, wrong = self.task, neg(self.task.safe[goal.name])
+        return Question(task.model, sizes, task.orders, None, [wrong], before=task.lemmas, remembers=True)
 
     def _question(self, transition: Transition, sizes: Mapping[Sort, int], bad: bool) -> Question:
         return Question(self.task.model, sizes, self.task.orders, transition, before=self.task.lemmas)
