@@ -155,9 +155,9 @@ def page(results: dict[str, Any]) -> str:
             "## Mutants of protocols/liveness",
             "",
             f"{len(rows)} mutants of protocols with at most two sorts: one literal, guard, update, axiom or fairness",
-            "assumption changed. The prover runs on all of them, whether or not there is a violation. Violated: nothing was proved, and a fair lasso exists in an instance",
-            f"with 1, 2 or 3 elements per sort, as far as these have at most {MOST_STATES:,} states. WRONG: proved, though",
-            f"there is one. Of those proved, {sizes or 'none'}.",
+            "assumption changed. The prover runs on all of them, whether or not there is a violation. Violated: nothing was",
+            "proved, and a fair lasso exists in an instance with 1, 2 or 3 elements per sort, as far as these have at most",
+            f"{MOST_STATES:,} states. WRONG: proved, though there is one. Of those proved, {sizes or 'none'}.",
             "",
             *("| " + " | ".join(row) + " |" for row in [["protocol", *heads], ["---"] * (len(heads) + 1), *table]),
         ]
