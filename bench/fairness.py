@@ -14,7 +14,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -29,9 +29,11 @@ from quorate.engines.explicit.worlds import InstanceError  # noqa: E402
 from quorate.engines.smt.session import Limits  # noqa: E402
 from quorate.lang import load  # noqa: E402
 from quorate.logic.structures import EvaluationError  # noqa: E402
+from quorate.methods.inference.language import total_orders  # noqa: E402
 from quorate.methods.liveness.check import check_liveness  # noqa: E402
 from quorate.methods.liveness.claims import Missing  # noqa: E402
 from quorate.methods.liveness.live import Options, prove  # noqa: E402
+from quorate.methods.liveness.samples import largest_sizes  # noqa: E402
 from quorate.models.relational import RelationalModel  # noqa: E402
 from quorate.models.temporal import TemporalError  # noqa: E402
 from quorate.proof.certificates import CertificateError  # noqa: E402
@@ -57,8 +59,9 @@ def searched(model: RelationalModel) -> tuple[int, bool]:
     """Up to which size all fair runs were searched, and whether one of them is a violation."""
     reached = 0
     for size in SIZES:
-        sizes = {sort: size for sort in model.sorts if sort.uninterpreted}
         try:
+            most = largest_sizes(model, total_orders(model))
+            sizes = {sort: min(size, largest) for sort, largest in most.items()}
             results, _ = check_liveness(Instance(model, sizes), most=MOST_STATES)
         except (InstanceError, EvaluationError, TemporalError):
             break
@@ -96,21 +99,21 @@ def run_random(results: dict[str, Any], count: int, seconds: float) -> None:
         done["wrong"] += [seed] if answer.wrong else []
 
 
-def run_mutants(results: dict[str, Any], count: int, seconds: float, each: float) -> None:
-    """Go on with mutants, in turn from every protocol, until there are so many or the time is over."""
+def run_mutants(results: dict[str, Any], count: int, seconds: float, each: float, names: Sequence[str]) -> None:
+    """Go on with mutants, in turn from the protocols, until there are so many or the time is over."""
     until, rows = time.monotonic() + seconds, results.setdefault("mutants", [])
     listed = {}
     for path in sorted((ROOT / "protocols" / "liveness").glob("*.pyv")):
         random, model = Random(path.stem), load(path).model
-        if len(model.sorts) > MOST_SORTS:
+        if len(model.sorts) > MOST_SORTS or (names and path.stem not in names):
             continue
         made = [*mutants(model), *fairness_mutants(model)]
         listed[path.stem] = random.sample(made, len(made))
     for _, name, what in rows:
-        listed[name] = [item for item in listed[name] if item[0] != what]
-    names = list(listed)
-    while len(rows) < count and time.monotonic() < until:
-        name = names[len(rows) % len(names)]
+        listed[name] = [item for item in listed.get(name, []) if item[0] != what]
+    while len(rows) < count and time.monotonic() < until and any(listed.values()):
+        done = Counter(name for _, name, _ in rows)
+        name = min((name for name in listed if listed[name]), key=lambda name: done[name])
         what, model = listed[name].pop()
         said, size = verdict(model, each)
         rows.append([f"{said} {size}", name, what])
@@ -167,15 +170,16 @@ def page(results: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("random", "mutants"))
+    parser.add_argument("names", nargs="*", help="protocols whose mutants are taken (default: all with few sorts)")
     parser.add_argument("--count", type=int, default=None)
     parser.add_argument("--seconds", type=float, default=300.0, help="for the whole run (default: 300)")
-    parser.add_argument("--each", type=float, default=10.0, help="seconds for each mutant (default: 10)")
+    parser.add_argument("--each", type=float, default=60.0, help="seconds for each mutant (default: 60)")
     arguments = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if arguments.what == "random":
         run_random(results, arguments.count or 3000, arguments.seconds)
     else:
-        run_mutants(results, arguments.count or 200, arguments.seconds, arguments.each)
+        run_mutants(results, arguments.count or 200, arguments.seconds, arguments.each, arguments.names)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     (ROOT / "bench" / "fairness.md").write_text(page(results))
 
