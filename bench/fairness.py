@@ -14,8 +14,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from mutations import mutants  # noqa: E402
+from mutations import fairness_mutants, mutants  # noqa: E402
 from quorate.engines.explicit.instance import Instance  # noqa: E402
 from quorate.engines.explicit.worlds import InstanceError  # noqa: E402
 from quorate.engines.smt.session import Limits  # noqa: E402
@@ -43,16 +42,6 @@ RESULTS = ROOT / "bench" / "fairness.json"
 SIZES, MOST_STATES = (1, 2, 3), 20_000
 MOST_SORTS = 2
 """Protocols with more sorts have too many states for an exhaustive search with three elements each."""
-
-
-def fairness_mutants(model: RelationalModel) -> Iterator[tuple[str, RelationalModel]]:
-    """An assumption dropped, made weak where it is strong, or asked for in fewer situations."""
-    for index, item in enumerate(model.fairness):
-        others = model.fairness[:index], model.fairness[index + 1 :]
-        yield f"{item.name} dropped", replace(model, fairness=(*others[0], *others[1]))
-        if item.strong:
-            weak = replace(item, strong=False)
-            yield f"{item.name} made weak", replace(model, fairness=(*others[0], weak, *others[1]))
 
 
 def searched(model: RelationalModel) -> tuple[int, bool]:
