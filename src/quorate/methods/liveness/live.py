@@ -155,7 +155,7 @@ class _Proof:
             lists, left = search.find(LEVELS)
             if not lists:
                 reasons.append(f"no ranking covers {search.left(left)}")
-                wanted = search.would_do(LEVELS[:3]) if bounded is last and self.options.propose else None
+                wanted = search.would_do(LEVELS[:3], self.until) if bounded is last and self.options.propose else None
                 if wanted:
                     reasons.append(f"{wanted} would do")
                 elif bounded is last:

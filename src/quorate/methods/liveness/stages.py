@@ -8,6 +8,7 @@ is left out again.  Formulas are conjunctions of few literals, over few variable
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -131,7 +132,7 @@ class Search:
             place -= pairs.count
         return names
 
-    def would_do(self, levels: Sequence[Level]) -> str | None:
+    def would_do(self, levels: Sequence[Level], until: float) -> str | None:
         """A fairness assumption which the file does not make and with which stages would be found, in words."""
         stated = self.fairness
         fair = {item.transition for item in stated if item.strong or item.transition is None}
@@ -139,6 +140,8 @@ class Search:
         transitions = [item for item in self.model.transitions if item.name not in fair]
         try:
             for item in sorted(transitions, key=lambda item: item.name not in known):
+                if time.monotonic() > until:
+                    break
                 strong = item.name in known
                 extra = Fairness("assumed", strong, item.parameters, TRUE, item.name, item.parameters)
                 self.fairness = (*stated, extra)
