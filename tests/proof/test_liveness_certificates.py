@@ -11,7 +11,7 @@ import pytest
 
 from quorate.engines.smt.session import Limits
 from quorate.lang import load, parse
-from quorate.logic.terms import TRUE, Var, conj
+from quorate.logic.terms import TRUE, Var, conj, forall
 from quorate.methods.liveness.live import Options, live
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.source import Source
@@ -67,9 +67,8 @@ def test_altered_certificates_are_not(proof: tuple[RelationalModel, dict[str, An
         case 4:
             item["stages"][-1]["fairness"] = "grants"
         case 5:
-            item["stages"].insert(
-                0, {"kind": "rank", "formula": "(forall ((C client) (X client)) (waits X))", "fairness": None}
-            )
+            inserted = {"kind": "rank", "variables": 1, "formula": "(forall ((C client) (X client)) (waits X))"}
+            item["stages"].insert(0, {**inserted, "fairness": None})
     assert not accepted(model, document)
 
 
@@ -124,7 +123,9 @@ def wrongly(text: str, stages: list[dict[str, Any]], **fields: Any) -> bool:
 
 
 def stage(kind: str, formula: str, fairness: str | None = None) -> dict[str, Any]:
-    return {"kind": kind, "formula": formula, "fairness": fairness}
+    """A stage whose variables are those that the formula quantifies in front."""
+    binders = formula.removeprefix("(forall (").split("))")[0] if formula.startswith("(forall") else ""
+    return {"kind": kind, "variables": binders.count("("), "formula": formula, "fairness": fairness}
 
 
 COUNTER = """
@@ -251,3 +252,14 @@ def test_a_proof_under_strong_fairness_is_none_under_weak(proof: tuple[Relationa
     assert weak.source is not None
     changed = json.loads(json.dumps(document).replace(model.source.sha256, weak.source.sha256))
     assert not accepted(weak, changed)
+
+
+def test_quantified_formulas_are_read_as_they_were_written() -> None:
+    """A closed rank that begins with a quantifier has no variables."""
+    model = parse(Source("closed.pyv", TOKEN + "liveness [p] true ~> good\n")).model
+    at = next(symbol for symbol in model.symbols if symbol.name == "at")
+    x = Var("x", model.sorts[0])
+    stages = (liveness.Stage("rank", (), forall((x,), at(x))), liveness.Stage("rank", (x,), at(x)))
+    certificate = liveness.certify(model, [liveness.Proved(liveness.Argument("p", False, stages), (), None)])
+    again = liveness.read(model, json.loads(liveness.write(model, certificate)))
+    assert again.proved[0].argument.stages == stages

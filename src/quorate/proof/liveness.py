@@ -62,7 +62,7 @@ from quorate.proof import certificates, checker
 from quorate.proof.certificates import Certificate, CertificateError
 
 FORMAT = "quorate-liveness-certificate"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -310,6 +310,7 @@ def write(model: RelationalModel, certificate: LivenessCertificate) -> str:
         stages = [
             {
                 "kind": stage.kind,
+                "variables": len(stage.variables),
                 "formula": sexpr.write(_closed((*variables, *stage.variables), stage.formula)),
                 "fairness": stage.fairness,
             }
@@ -388,15 +389,19 @@ def _read_proved(model: RelationalModel, document: Any) -> Proved:
 
 
 def _read_stage(model: RelationalModel, item: Liveness, document: Any) -> Stage:
-    if set(document) != {"kind", "formula", "fairness"} or document["kind"] not in ("rank", "fair"):
+    if set(document) != {"kind", "variables", "formula", "fairness"} or document["kind"] not in ("rank", "fair"):
         raise KeyError
     formula = sexpr.read(document["formula"], model.sorts, model.symbols)
-    own = item.variables
+    own, count = item.variables, document["variables"]
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise TypeError
     variables: tuple[Var, ...] = ()
-    if isinstance(formula, Forall) and formula.variables[: len(own)] == own:
+    if own or count:
+        if not isinstance(formula, Forall) or formula.variables[: len(own)] != own:
+            raise CertificateError("a stage is not about the variables of its property")
         variables, formula = formula.variables[len(own) :], formula.body
-    elif own:
-        raise CertificateError("a stage is not about the variables of its property")
+    if len(variables) != count:
+        raise CertificateError("a stage does not have as many variables as it says")
     return Stage(document["kind"], variables, formula, document["fairness"])
 
 
