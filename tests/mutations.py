@@ -71,3 +71,13 @@ def mutants(model: RelationalModel) -> Iterator[tuple[str, RelationalModel]]:
                 *model.invariants[index + 1 :],
             )
             yield f"invariant {item.name} made {formula}", replace(model, invariants=changed_invariants)
+
+
+def fairness_mutants(model: RelationalModel) -> Iterator[tuple[str, RelationalModel]]:
+    """An assumption dropped, made weak where it is strong, or asked for in fewer situations."""
+    for index, item in enumerate(model.fairness):
+        others = model.fairness[:index], model.fairness[index + 1 :]
+        yield f"{item.name} dropped", replace(model, fairness=(*others[0], *others[1]))
+        if item.strong:
+            weak = replace(item, strong=False)
+            yield f"{item.name} made weak", replace(model, fairness=(*others[0], weak, *others[1]))

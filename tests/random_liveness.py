@@ -1,12 +1,28 @@
-"""Random small protocols with random fairness, as mypyvy text."""
+"""Random small protocols with random fairness; a naive search for fair runs that violate a property; and both against what is
+tested: the search for lassos, and what the obligations of a proof exclude.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
+from quorate.engines.explicit.instance import Instance
+from quorate.engines.explicit.reference import Reference
 from quorate.lang import parse
-from quorate.models.relational import RelationalModel
+from quorate.logic.structures import Structure
+from quorate.logic.terms import And, conj, neg
+from quorate.methods.liveness.check import find_lasso
+from quorate.methods.liveness.graph import StateGraph
+from quorate.methods.liveness.samples import Samples, pairs_of
+from quorate.methods.liveness.stages import LEVELS, Search
+from quorate.models.relational import Liveness, RelationalModel
+from quorate.models.semantics import Step
 from quorate.models.source import Source
+from quorate.models.temporal import all_fairness, enabled
+from quorate.proof.lassos import _happens, is_stuck, values_of
+from quorate.proof.liveness import Argument, Stage, monitored, reduced
 
 FLAGS = ("a", "b", "c")
 
@@ -51,3 +67,143 @@ def random_protocol(seed: int) -> RelationalModel:
     variable = "N" if random.random() < 0.5 else None
     lines.append(f"liveness [goal] {'forall N:node. ' if variable else ''}{formula(variable)} ~> {formula(variable)}")
     return parse(Source("random.pyv", "\n".join(lines) + "\n")).model
+
+
+def reachable(model: RelationalModel, sizes) -> tuple[list[Structure], list[tuple[int, Step, int]], set[int]]:
+    """All states and steps by the plain engine, as structures of the protocol."""
+    instance = Instance(model, sizes)
+    reference = Reference(instance.system)
+    first = list(dict.fromkeys(reference.initial()))
+    numbers = {state: number for number, state in enumerate(first)}
+    work, edges = list(first), []
+    while work:
+        state = work.pop()
+        for after, rule, choices in reference.successors(state):
+            if after not in numbers:
+                numbers[after] = len(numbers)
+                work.append(after)
+            edges.append((numbers[state], instance.step(instance.system.rules[rule], choices), numbers[after]))
+    return [instance.structure(*state) for state in numbers], edges, set(range(len(first)))
+
+
+def naive_violated(model: RelationalModel, item: Liveness, sizes) -> bool:
+    """Whether a fair run violates the property: states are removed until what is left can go on fairly forever."""
+    states, edges, _ = reachable(model, sizes)
+    for values in values_of(item.variables, states[0]):
+        open_ = {n for n, state in enumerate(states) if not state.holds(item.goal, values)}
+        waiting = {n for n in open_ if states[n].holds(item.trigger, values)}
+        while more := {b for a, _, b in edges if a in waiting and b in open_ and b not in waiting}:
+            waiting |= more
+        if any(is_stuck(model, states[n]) for n in waiting) or _fair_core(model, item, states, edges, waiting):
+            return True
+    return False
+
+
+def _fair_core(model, item, states, edges, alive) -> bool:
+    """By definition, over the sets of states that reach each other: is one of them, or a part of it, fair?"""
+    inside = [(a, s, b) for a, s, b in edges if a in alive and b in alive]
+    reach = {n: {b for a, _, b in inside if a == n} for n in alive}
+    changed = True
+    while changed:
+        changed = False
+        for n in alive:
+            more = set().union(*(reach[m] for m in reach[n])) - reach[n] if reach[n] else set()
+            if more:
+                reach[n] |= more
+                changed = True
+    seen = set()
+    for n in alive:
+        part = frozenset(m for m in alive if m in reach[n] and n in reach[m])
+        if not part or part in seen:
+            continue
+        seen.add(part)
+        steps = [(a, s, b) for a, s, b in inside if a in part and b in part]
+        drop: set[int] = set()
+        fair = True
+        for assumption in all_fairness(model, item):
+            due = enabled(model, assumption)
+            for values in values_of(assumption.variables, states[0]):
+                if any(_happens(model, assumption, values, states[a], s) for a, s, _ in steps):
+                    continue
+                ready = {m for m in part if states[m].holds(due, values)}
+                if assumption.strong:
+                    drop |= ready
+                elif ready == part:
+                    fair = False
+        if fair and (not drop or _fair_core(model, item, states, edges, set(part) - drop)):
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether the lasso search agrees with the reference, whether there is a violation, how many lists of stages discharge all
+    obligations in all states, and those which do so though there is a violation: none, if the obligations are right."""
+
+    agree: bool
+    violated: bool
+    proofs: int
+    wrong: tuple[tuple[Stage, ...], ...]
+
+
+def compared(seed: int) -> Comparison:
+    """One random protocol with two nodes, every other one with a monitor for its property."""
+    model, random = random_protocol(seed), Random(seed)
+    item, watched = model.liveness[0], seed % 2 == 1
+    sizes = dict.fromkeys(model.sorts, 2)
+    graph = StateGraph.of(Instance(model, sizes), 10_000)
+    assert graph is not None
+    violated = find_lasso(graph, item) is not None
+    agree = violated == naive_violated(model, item, sizes)
+    base, waiting = monitored(model, item) if watched else (model, item)
+    if watched:
+        graph = StateGraph.of(Instance(base, sizes), 10_000)
+        assert graph is not None
+    good: dict[tuple[Stage, ...], None] = {}
+    for stages in _some_stages(base, waiting, graph, random):
+        for tried in (stages, *alterations(base, waiting, stages, random)):
+            _, goals = reduced(model, Argument(item.name, watched, tuple(tried)))
+            if all(bool(graph.states.evaluate(goal.formula, {}).all()) for goal in goals):
+                good[tuple(tried)] = None
+    return Comparison(agree, violated, len(good), tuple(good) if violated else ())
+
+
+def _some_stages(
+    model: RelationalModel, item: Liveness, graph: StateGraph, random: Random
+) -> Iterator[tuple[Stage, ...]]:
+    """Stages for all steps, or, where there are none, for the steps from some states only."""
+    for part in (1, 2, 3, 5):
+        states = graph.states.choose(random, max(1, graph.states.count // part))
+        pairs = pairs_of(model, item, states, random)
+        if pairs is None:
+            yield ()
+        else:
+            lists, _ = Search(Samples(model, item, {}, [states], [pairs]), {}, lambda text: None).find(LEVELS[:3])
+            yield from map(tuple, lists[:2])
+            if lists:
+                return
+
+
+def alterations(
+    model: RelationalModel, item: Liveness, stages: Sequence[Stage], random: Random
+) -> Iterator[list[Stage]]:
+    """Lists of stages near a good one, which a careless checker might accept."""
+    listed = list(stages)
+    fairness = all_fairness(model, item)
+    for number, stage in enumerate(listed):
+        rest = listed[:number] + listed[number + 1 :]
+        yield rest
+        yield [stage, *rest]
+        yield [*rest, stage]
+        parts = stage.formula.args if isinstance(stage.formula, And) else (stage.formula,)
+        for part in parts:
+            others = [other for other in parts if other is not part]
+            yield [*listed[:number], replace(stage, formula=conj(*others)), *listed[number + 1 :]]
+            yield [*listed[:number], replace(stage, formula=conj(*others, neg(part))), *listed[number + 1 :]]
+        for other in fairness:
+            if len(other.variables) == len(stage.variables):
+                changed = replace(stage, kind="fair", fairness=other.name)
+                yield [*listed[:number], changed, *listed[number + 1 :]]
+        yield [*listed[:number], replace(stage, kind="rank", fairness=None), *listed[number + 1 :]]
+    if len(listed) > 1:
+        yield random.sample(listed, len(listed))

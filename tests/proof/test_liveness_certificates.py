@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from quorate.engines.smt.session import Limits
 from quorate.lang import load, parse
+from quorate.logic.terms import TRUE, Var, conj, forall
 from quorate.methods.liveness.live import Options, live
-from quorate.models.relational import RelationalModel
+from quorate.models.relational import Named, RelationalModel
 from quorate.models.source import Source
 from quorate.proof import certificates, checker, liveness
 
@@ -65,9 +67,8 @@ def test_altered_certificates_are_not(proof: tuple[RelationalModel, dict[str, An
         case 4:
             item["stages"][-1]["fairness"] = "grants"
         case 5:
-            item["stages"].insert(
-                0, {"kind": "rank", "formula": "(forall ((C client) (X client)) (waits X))", "fairness": None}
-            )
+            inserted = {"kind": "rank", "variables": 1, "formula": "(forall ((C client) (X client)) (waits X))"}
+            item["stages"].insert(0, {**inserted, "fairness": None})
     assert not accepted(model, document)
 
 
@@ -100,3 +101,165 @@ def test_the_argument_does_not_prove_a_broken_protocol(
     for item in document["properties"]:
         item["proof"]["sha256"] = broken.source.sha256
     assert not accepted(broken, document)
+
+
+# -- certificates that were made to deceive ------------------------------------------------------------------------------
+
+
+def wrongly(text: str, stages: list[dict[str, Any]], **fields: Any) -> bool:
+    """Whether stages are accepted as a proof of the only liveness property of a protocol, which does not hold."""
+    model = parse(Source("wrong.pyv", text)).model
+    assert model.source is not None
+    item = {"property": model.liveness[0].name, "monitored": False, "stages": stages, "claims": [], "proof": None}
+    body = {
+        "format": liveness.FORMAT,
+        "version": liveness.VERSION,
+        "protocol": "wrong.pyv",
+        "sha256": model.source.sha256,
+        "verdict": "proved",
+        "properties": [{**item, **fields}],
+    }
+    return accepted(model, body)
+
+
+def stage(kind: str, formula: str, fairness: str | None = None) -> dict[str, Any]:
+    """A stage whose variables are those that the formula quantifies in front."""
+    binders = formula.removeprefix("(forall (").split("))")[0] if formula.startswith("(forall") else ""
+    return {"kind": kind, "variables": binders.count("("), "formula": formula, "fairness": fairness}
+
+
+COUNTER = """
+mutable constant n: int
+mutable relation good
+init n = 0
+init !good
+transition tick()
+  modifies n
+  & new(n) = n + 1
+"""
+
+
+def test_integers_are_not_finitely_many() -> None:
+    """The set of the integers above n shrinks forever."""
+    assert not wrongly(COUNTER + "liveness true ~> good\n", [stage("rank", "(forall ((x int)) (>= x n))")])
+    strong = COUNTER + "fairness [f] strong forall X:int. good when X = n\nliveness true ~> good\n"
+    assert not wrongly(strong, [stage("fair", "(forall ((X int)) (not good))", "f")])
+
+
+TOKEN = """
+sort node
+mutable relation at(node)
+mutable relation good
+init at(N)
+init !good
+transition move(n: node)
+  modifies at
+  & (new(at(N)) <-> N = n)
+"""
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "(forall ((x node)) (exists ((n node)) (and (at n) (= n x))))",
+        "(forall ((x node)) (exists ((n_1 node)) (and (at n_1) (= n_1 x))))",
+        "(forall ((n node)) (at n))",
+        "(exists ((n node)) (not (at n)))",
+        "(forall ((x node)) (forall ((n node)) (-> (at n) (= n x))))",
+    ],
+)
+def test_variables_of_steps_are_not_captured(formula: str) -> None:
+    """`move` has a parameter n; a formula that binds n, or has it as its own variable, means another n."""
+    assert not wrongly(TOKEN + "liveness true ~> good\n", [stage("rank", formula)])
+
+
+def test_what_a_relation_that_changes_bounds_is_not_finite() -> None:
+    model = parse(Source("bound.pyv", TOKEN + "mutable relation below(node, node)\nliveness true ~> good\n")).model
+    node = model.sorts[0]
+    x, y = Var("x", node), Var("y", node)
+    (below,) = (symbol for symbol in model.symbols if symbol.name == "below")
+    at = next(symbol for symbol in model.symbols if symbol.name == "at")
+    for formula, variables in ((conj(below(x, y), at(y)), (x, y)), (below(x, x), (x,))):
+        argument = liveness.Argument("liveness1", False, (liveness.Stage("rank", variables, formula),))
+        argument = replace(argument, property=model.liveness[0].name)
+        assert liveness.assumptions(model, argument) == ["node is finite"]
+
+
+WAITS = TOKEN + "fairness [f] weak forall N. move(N) when at(N)\nliveness [p] true ~> good\n"
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [],
+        [stage("fair", "(forall ((N node)) (at N))", "f")],
+        [stage("fair", "(forall ((N node)) true)", "f")],
+        [stage("fair", "(forall ((N node)) false)", "f")],
+        [stage("rank", "false"), stage("rank", "true")],
+        [stage("rank", "(forall ((x node)) (not (at x)))"), stage("rank", "(forall ((x node)) (at x))")],
+        [stage("fair", "(forall ((N node)) (at N))", "g")],
+        [stage("fair", "(at missing)", "f")],
+        [stage("fair", "(forall ((N node) (M node)) (and (at N) (at M)))", "f")],
+    ],
+)
+def test_false_properties_are_not_accepted(stages: list[dict[str, Any]]) -> None:
+    assert not wrongly(WAITS, stages)
+    assert not wrongly(WAITS, stages, monitored=True)
+
+
+def proof_of(text: str, safety: list[str], invariants: list[tuple[str, str]], **fields: Any) -> dict[str, Any]:
+    sha256 = Source("wrong.pyv", text).sha256
+    proof = certificates.Certificate("wrong.pyv", sha256, tuple(safety), tuple(invariants), {})
+    return {**proof.to_json(), **fields}
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_claims_need_a_proof_of_just_these(number: int) -> None:
+    false, true = {"name": "a", "formula": "false"}, {"name": "a", "formula": "true"}
+    match number:
+        case 0:  # the proof is about another formula of the same name
+            claims, proof = [false], proof_of(WAITS, ["a"], [("a", "true")])
+        case 1:  # two claims share a name, and one of them is true
+            claims, proof = [true, false], proof_of(WAITS, ["a"], [("a", "true")])
+        case 2:
+            claims, proof = [false, true], proof_of(WAITS, ["a"], [("a", "true")])
+        case 3:  # an invariant that nothing keeps
+            claims, proof = [true], proof_of(WAITS, ["a"], [("a", "true"), ("b", "(forall ((x node)) (at x))")])
+        case 4:  # the claim is not closed
+            claims, proof = [{"name": "a", "formula": "(at N)"}], proof_of(WAITS, ["a"], [("a", "true")])
+        case 5:  # what holds in a small instance only
+            claims, proof = [true], proof_of(WAITS, ["a"], [("a", "true")], cutoffs=[{"sort": "node"}])
+        case _:
+            claims, proof = [{"name": "a", "formula": "missing"}], proof_of(WAITS, ["a"], [("a", "true")])
+    assert not wrongly(WAITS, [stage("fair", "(forall ((N node)) (at N))", "f")], claims=claims, proof=proof)
+
+
+def test_cutoffs_do_not_carry_invariants_over() -> None:
+    """A proof by a cutoff has invariants of a small instance, which others need not have."""
+    model = parse(Source("wrong.pyv", WAITS)).model
+    argument = liveness.Argument("p", False, ())
+    assert model.source is not None
+    proof = certificates.Certificate("wrong.pyv", model.source.sha256, ("a",), (), {}, (), ({"sort": "node"},))
+    certificate = liveness.certify(model, [liveness.Proved(argument, (Named("a", TRUE),), proof)])
+    with pytest.raises(certificates.CertificateError, match="small instance"):
+        liveness.sections(model, certificate)
+
+
+def test_a_proof_under_strong_fairness_is_none_under_weak(proof: tuple[RelationalModel, dict[str, Any]]) -> None:
+    model, document = proof
+    assert model.source is not None
+    weak = parse(Source(model.source.path, model.source.text.replace("] strong", "] weak"))).model
+    assert weak.source is not None
+    changed = json.loads(json.dumps(document).replace(model.source.sha256, weak.source.sha256))
+    assert not accepted(weak, changed)
+
+
+def test_quantified_formulas_are_read_as_they_were_written() -> None:
+    """A closed rank that begins with a quantifier has no variables."""
+    model = parse(Source("closed.pyv", TOKEN + "liveness [p] true ~> good\n")).model
+    at = next(symbol for symbol in model.symbols if symbol.name == "at")
+    x = Var("x", model.sorts[0])
+    stages = (liveness.Stage("rank", (), forall((x,), at(x))), liveness.Stage("rank", (x,), at(x)))
+    certificate = liveness.certify(model, [liveness.Proved(liveness.Argument("p", False, stages), (), None)])
+    again = liveness.read(model, json.loads(liveness.write(model, certificate)))
+    assert again.proved[0].argument.stages == stages

@@ -279,6 +279,11 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Of Ivy's temporal properties those are read that say `globally (p -> eventually q)` or `globally eventually q`, perhaps"
         " for all values of variables and perhaps under assumptions of the form `globally eventually p` (see docs/liveness.md).",
     ),
+    "Q0704": (
+        "variable of a hint",
+        "A hint for the proof of a liveness property may speak of the property's variables. Variables of its own are quantified"
+        " in front: `hint rank forall X. waiting(X) & before(X, C)` counts the X for which the formula holds.",
+    ),
 }
 
 

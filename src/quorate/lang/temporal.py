@@ -1,6 +1,7 @@
 """Liveness properties and fairness assumptions, which Ivy and mypyvy files write alike: text to declarations to model.
 
     liveness [served] forall C. waiting(C) ~> critical(C)
+      hint rank forall D. waiting(D)
     fairness [moves] weak forall C. enter(C) when p(C)
 
 Read docs/liveness.md for the syntax, `models/temporal` for what it means.
@@ -8,18 +9,29 @@ Read docs/liveness.md for the syntax, `models/temporal` for what it means.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from quorate.lang.diagnostics import Sink
 from quorate.lang.elaborate import Elaborator, Failed, argument_count, free_references, subexpressions
-from quorate.lang.reader import Binder, Expression, Literal, Operation, Parser, Quantifier, Reference
-from quorate.logic.terms import BOOL, TRUE, Term, Var
-from quorate.models.relational import Fairness, Liveness, RelationalModel
+from quorate.lang.reader import Binder, Expression, Operation, Parser, Quantifier, Reference
+from quorate.lang.reader import Literal as Constant
+from quorate.logic.terms import BOOL, TRUE, Forall, Term, Var, forall
+from quorate.models.relational import Fairness, Hint, Liveness, RelationalModel
 from quorate.models.source import Span
 
 WORDS = ("liveness", "fairness")
 """They begin a declaration; elsewhere they are names like any other."""
+
+
+@dataclass(frozen=True)
+class HintDeclaration:
+    """`hint rank forall X. formula` or `hint invariant formula`, after a liveness property."""
+
+    kind: Literal["rank", "invariant"]
+    formula: Expression
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -32,6 +44,7 @@ class LivenessDeclaration:
     goal: Expression
     span: Span
     assuming: tuple[FairnessDeclaration, ...] = ()
+    hints: tuple[HintDeclaration, ...] = ()
     kind: str = "liveness"
 
 
@@ -67,7 +80,9 @@ class TemporalParser(Parser):
             binders = self.universal()
             trigger = self.expression()
             self.expect("~>", "between what is waited from and what is waited for")
-            return LivenessDeclaration(name, binders, trigger, self.expression(), self.since(start.span))
+            goal = self.expression()
+            span = self.since(start.span)
+            return LivenessDeclaration(name, binders, trigger, goal, span, hints=tuple(self.hints()))
         strength = self.advance().text if self.token.text in ("weak", "strong") else None
         binders = self.universal()
         self.wildcards = True
@@ -80,6 +95,16 @@ class TemporalParser(Parser):
             self.advance()
             when = self.expression()
         return FairnessDeclaration(name, strength, binders, target, when, self.since(start.span))
+
+    def hints(self) -> Iterator[HintDeclaration]:
+        """What is said about the proof of the property before it."""
+        while self.at("name") and self.token.text == "hint":
+            start = self.advance()
+            match self.advance().text:
+                case "rank" | "invariant" as kind:
+                    yield HintDeclaration(kind, self.expression(), self.since(start.span))
+                case _:
+                    self.fail("expected `rank` or `invariant` after `hint`", "write `hint rank forall X. p(X)`")
 
     def universal(self) -> tuple[Binder, ...]:
         """`forall X, Y.` in front, if it is there."""
@@ -120,7 +145,8 @@ def printed(
         lines.append(f"fairness [{label(item.name)}] {strength}{quantified(item.variables)}{target}{when}")
     for live in model.liveness:
         body = f"({show(live.trigger)}) ~> ({show(live.goal)})"
-        lines.append(f"liveness [{label(live.name)}] {quantified(live.variables)}{body}")
+        hints = [f"\n  hint {hint.kind} {quantified(hint.variables)}({show(hint.formula)})" for hint in live.hints]
+        lines.append(f"liveness [{label(live.name)}] {quantified(live.variables)}{body}{''.join(hints)}")
     return lines
 
 
@@ -129,6 +155,7 @@ def terms_of(model: RelationalModel) -> list[Term]:
     found: list[Term] = []
     for live in model.liveness:
         found += [live.trigger, live.goal, *live.variables]
+        found += [term for hint in live.hints for term in (hint.formula, *hint.variables)]
     for item in (*model.fairness, *(item for live in model.liveness for item in live.assuming)):
         found += [item.when, *item.variables, *(term for term in item.arguments if term is not None)]
         found += [item.happens] if item.happens is not None else []
@@ -158,12 +185,18 @@ def decoded(kind: str, label: str | None, formula: Expression) -> LivenessDeclar
     if not isinstance(body, Operation):
         return None
     if kind == "liveness":
-        return LivenessDeclaration(label, binders, body.operands[0], body.operands[1], span)
+        trigger, goal, *hinted = body.operands
+        hints = tuple(
+            HintDeclaration("rank" if item.operator == "rank" else "invariant", item.operands[0], item.span)
+            for item in hinted
+            if isinstance(item, Operation)
+        )
+        return LivenessDeclaration(label, binders, trigger, goal, span, hints=hints)
     if kind.startswith("fairness"):
         return FairnessDeclaration(label, kind[9:] or None, binders, body.operands[0], body.operands[1], span)
     again = _always_again(formula)
     if again is not None:
-        return LivenessDeclaration(label, binders, Literal(span, True), again[1], span, tuple(assuming))
+        return LivenessDeclaration(label, binders, Constant(span, True), again[1], span, tuple(assuming))
     inner = body.operands[0]
     if body.operator == "globally" and isinstance(inner, Operation) and inner.operator == "->":
         trigger, goal = inner.operands
@@ -208,14 +241,28 @@ def liveness(
     elaborator: Elaborator, declaration: LivenessDeclaration, name: str, assuming: tuple[Fairness, ...] = ()
 ) -> list[Liveness]:
     """The property, or nothing if it has errors, which are reported."""
+    hinted = [hint.formula for hint in declaration.hints]
     try:
-        variables = _variables(elaborator, declaration.binders, declaration.trigger, declaration.goal)
+        variables = _variables(elaborator, declaration.binders, declaration.trigger, declaration.goal, *hinted)
         trigger = elaborator.term(declaration.trigger, BOOL)
         goal = elaborator.term(declaration.goal, BOOL)
+        formulas = [elaborator.term(formula, BOOL) for formula in hinted]
     except Failed:
         return []
     used = tuple(variable for variable in variables if variable in trigger.free | goal.free)
-    return [Liveness(name, used, trigger, goal, assuming, declaration.span)]
+    hints = []
+    for item, formula in zip(declaration.hints, formulas, strict=True):
+        own: tuple[Var, ...] = ()
+        if item.kind == "invariant":
+            formula = forall([variable for variable in variables if variable in formula.free], formula)
+        elif isinstance(formula, Forall):
+            own, formula = formula.variables, formula.body
+        unknown = formula.free.difference(used, own)
+        if unknown:
+            message = f"{min(variable.name for variable in unknown)} is not a variable of the property"
+            elaborator.sink.error("Q0704", message, item.span, fix="quantify it: `hint rank forall X. p(X)`")
+        hints.append(Hint(item.kind, own, formula, item.span))
+    return [Liveness(name, used, trigger, goal, assuming, declaration.span, tuple(hints))]
 
 
 def fairness(

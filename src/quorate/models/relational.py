@@ -187,6 +187,18 @@ class Fairness:
 
 
 @dataclass(frozen=True)
+class Hint:
+    """What might help to prove a liveness property: a rank, the set of the values of `variables` for which the formula holds,
+    or an invariant, which is closed.  Nothing of it is believed.
+    """
+
+    kind: Literal["rank", "invariant"]
+    variables: tuple[Var, ...]
+    formula: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Liveness:
     """Whenever `trigger` holds, for some values of `variables`, `goal` holds then or later, in every fair run.
 
@@ -200,6 +212,7 @@ class Liveness:
     goal: Term
     assuming: tuple[Fairness, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
+    hints: tuple[Hint, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from quorate.files import write_atomically
 from quorate.logic import sexpr
 from quorate.logic.terms import (
     BOOL,
+    INT,
     And,
     Apply,
     Forall,
@@ -61,7 +62,7 @@ from quorate.proof import certificates, checker
 from quorate.proof.certificates import Certificate, CertificateError
 
 FORMAT = "quorate-liveness-certificate"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -154,15 +155,21 @@ class _Reduction:
         own = set(self.item.variables)
         names = {variable.name for variable in own}
         for number, stage in enumerate(self.stages, 1):
+            fairness_is_strong = False
             if stage.kind == "fair":
                 fairness = self.fairness.get(stage.fairness or "")
+                fairness_is_strong = fairness is not None and fairness.strong
                 if fairness is None or [v.sort for v in stage.variables] != [v.sort for v in fairness.variables]:
                     raise CertificateError(f"stage {number} is not about an assumption of this property")
             if len({v.name for v in stage.variables}) != len(stage.variables):
                 raise CertificateError(f"stage {number} has two variables of the same name")
             if names & {variable.name for variable in stage.variables}:
                 raise CertificateError(f"stage {number} uses a variable of the property for something else")
+            if any(v.sort is INT for v in stage.variables) and (stage.kind == "rank" or fairness_is_strong):
+                raise CertificateError(f"stage {number} counts integers, of which there are infinitely many")
             symbols = symbols_of(stage.formula)
+            if stage.formula.sort is not BOOL:
+                raise CertificateError(f"stage {number} is not a formula")
             if not stage.formula.free <= own | set(stage.variables) or any(symbol.primes for symbol in symbols):
                 raise CertificateError(f"stage {number} is not about one state and its variables")
 
@@ -303,6 +310,7 @@ def write(model: RelationalModel, certificate: LivenessCertificate) -> str:
         stages = [
             {
                 "kind": stage.kind,
+                "variables": len(stage.variables),
                 "formula": sexpr.write(_closed((*variables, *stage.variables), stage.formula)),
                 "fairness": stage.fairness,
             }
@@ -381,15 +389,19 @@ def _read_proved(model: RelationalModel, document: Any) -> Proved:
 
 
 def _read_stage(model: RelationalModel, item: Liveness, document: Any) -> Stage:
-    if set(document) != {"kind", "formula", "fairness"} or document["kind"] not in ("rank", "fair"):
+    if set(document) != {"kind", "variables", "formula", "fairness"} or document["kind"] not in ("rank", "fair"):
         raise KeyError
     formula = sexpr.read(document["formula"], model.sorts, model.symbols)
-    own = item.variables
+    own, count = item.variables, document["variables"]
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise TypeError
     variables: tuple[Var, ...] = ()
-    if isinstance(formula, Forall) and formula.variables[: len(own)] == own:
+    if own or count:
+        if not isinstance(formula, Forall) or formula.variables[: len(own)] != own:
+            raise CertificateError("a stage is not about the variables of its property")
         variables, formula = formula.variables[len(own) :], formula.body
-    elif own:
-        raise CertificateError("a stage is not about the variables of its property")
+    if len(variables) != count:
+        raise CertificateError("a stage does not have as many variables as it says")
     return Stage(document["kind"], variables, formula, document["fairness"])
 
 
@@ -405,8 +417,14 @@ def sections(model: RelationalModel, certificate: LivenessCertificate) -> list[c
             for claim in item.claims:
                 if claim.formula.free or any(symbol.primes for symbol in symbols_of(claim.formula)):
                     raise CertificateError(f"{claim.name} is not a closed formula about one state")
+                if claim.formula.sort is not BOOL:
+                    raise CertificateError(f"{claim.name} is not a formula")
             if set(item.proof.safety) != {claim.name for claim in item.claims}:
                 raise CertificateError("the proof does not speak of exactly the claims")
+            if item.proof.cutoffs:
+                raise CertificateError(
+                    "the claims are shown for a small instance only: invariants of it do not hold for all"
+                )
             claimed = replace(base, safety=item.claims, invariants=())
             found += checker.sections(claimed, item.proof)
             invariants = [Named(name, formula) for name, formula in item.proof.invariant_terms(base)]

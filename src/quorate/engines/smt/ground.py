@@ -11,7 +11,7 @@ from typing import Any
 
 from quorate.logic.expansion import Expander, Ground, Tables
 from quorate.logic.structures import EvaluationError, Structure, Value, argument_tuples
-from quorate.logic.terms import BOOL, INT, Sort, Symbol, Term, Var
+from quorate.logic.terms import BOOL, INT, Quantified, Sort, Symbol, Term, Var
 
 TRUE, FALSE = 1, -1
 """The constant literals; every other literal is a variable's number or its negation."""
@@ -100,9 +100,21 @@ class Grounder(Expander):
 
     true, false = TRUE, FALSE
 
-    def __init__(self, circuit: Circuit, sizes: Mapping[Sort, int]) -> None:
+    def __init__(self, circuit: Circuit, sizes: Mapping[Sort, int], remembers: bool = False) -> None:
+        """`remembers`: whether quantified formulas are expanded only once, which pays off where large ones share parts."""
         super().__init__(sizes)
-        self.circuit = circuit
+        self.circuit, self.remembers = circuit, remembers
+        self._expanded: dict[int, tuple[Tables, dict[tuple[Any, ...], int]]] = {}
+        """For every state, by the identity of its tables, which are kept, what quantified formulas have become there."""
+
+    def term(self, term: Term, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        if not self.remembers or not isinstance(term, Quantified):
+            return super().term(term, tables, env)
+        known = self._expanded.setdefault(id(tables), (tables, {}))[1]
+        key = (term, *((variable.name, env[variable]) for variable in sorted(term.free, key=lambda v: v.name)))
+        if key not in known:
+            known[key] = super().term(term, tables, env)
+        return known[key]
 
     def conj(self, values: Iterable[int]) -> int:
         return self.circuit.conj(values)

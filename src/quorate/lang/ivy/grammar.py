@@ -485,7 +485,8 @@ class IvyParser(StatementParser):
     def encoded(self, made: LivenessDeclaration | FairnessDeclaration) -> syntax.FormulaDeclaration:
         """As a formula, so that names are looked up in it like in any other; `decoded` is the way back."""
         if isinstance(made, LivenessDeclaration):
-            body: Expression = Operation(made.span, "~>", (made.trigger, made.goal))
+            hints = [Operation(hint.span, hint.kind, (hint.formula,)) for hint in made.hints]
+            body: Expression = Operation(made.span, "~>", (made.trigger, made.goal, *hints))
             kind = "liveness"
         else:
             when = made.when or Literal(made.span, True)

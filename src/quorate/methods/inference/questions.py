@@ -43,13 +43,14 @@ class Question:
         constants: Sequence[Var] = (),
         before: Mapping[str, Term] = {},
         after: Mapping[str, Term] = {},
+        remembers: bool = False,
     ) -> None:
         from pysat.solvers import Solver
 
         self.model, self.sizes, self.transition = model, dict(sizes), transition
         self.name = transition.name if transition else ""
         self.circuit = Circuit()
-        self.grounder = Grounder(self.circuit, self.sizes)
+        self.grounder = Grounder(self.circuit, self.sizes, remembers)
         self.solver = Solver(name="minisat22")
         self._fed = 0
         derived = model.derived_symbols

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -55,6 +55,9 @@ class Found:
 class Task:
     """One protocol, with what all attempts share.  Its invariants have been established: they are used wherever they help."""
 
+    assumes_safety = True
+    """Whether a step starts from a state in which the safety properties hold, since they are shown to be inductive."""
+
     def __init__(
         self,
         model: RelationalModel,
@@ -62,32 +65,38 @@ class Task:
         seed: int,
         until: Deadline,
         progress: Progress,
-        exhaustive: bool = True,
+        states: Sequence[States] | None = None,
     ) -> None:
-        """`exhaustive`: whether small instances are searched state by state, besides random runs."""
+        """`states`: reachable ones, where they are known; otherwise small instances are searched and random runs taken."""
         self.protocol, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
         self.model = model = slice_for_safety(model)
         """The part of the protocol that is looked at."""
         self.orders = total_orders(model)
-        progress("collecting samples")
-        self.samples: list[Sample] = list(samples(model, self.orders, seed)) if exhaustive else []
         exist = [t for axiom in model.axioms for t in subterms(nnf(axiom.formula)) if isinstance(t, Exists)]
         self.found = {variable.sort for term in exist for variable in term.variables}
         """The sorts in which axioms say that there is an element."""
-        self.states = [item.states for item in self.samples]
+        self.samples: list[Sample] = []
         self.walked: list[States] = []
-        sorts = [sort for sort in model.sorts if sort.uninterpreted]
-        for size, ordered in WALKED:
-            sizes = {sort: ordered if sort in self.orders else size for sort in sorts}
-            walked = walks(model, sizes, self.orders, STEPS, seed)
-            if walked is not None:
-                self.walked.append(walked)
-        self.states += self.walked
+        if states is None:
+            progress("collecting samples")
+            self.samples = list(samples(model, self.orders, seed))
+            self.walked = list(self._walks())
+        self.states = [*(states or ()), *(item.states for item in self.samples), *self.walked]
         self.first_sizes = self.sizes(next(shapes(model)))
         self.safe = {item.name: conj(*conjuncts(item.formula)) for item in model.safety}
         """The safety properties, with quantifiers where they belong: over small parts."""
-        found = origins(model, self.first_sizes, self.orders, list(self.safe.values()))
+        assumed = list(self.safe.values()) if self.assumes_safety else []
+        found = origins(model, self.first_sizes, self.orders, assumed)
         self.origins = [origin for origin in found if cases(origin.lemma, self.first_sizes) <= MOST_CASES]
+
+    def _walks(self) -> Iterator[States]:
+        """States of random runs of larger instances."""
+        sorts = [sort for sort in self.model.sorts if sort.uninterpreted]
+        for size, ordered in WALKED:
+            sizes = {sort: ordered if sort in self.orders else size for sort in sorts}
+            found = walks(self.model, sizes, self.orders, STEPS, self.seed)
+            if found is not None:
+                yield found
 
     @property
     def known(self) -> tuple[Named, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from math import prod
 
 from quorate.engines.smt.session import Goal as Query
@@ -47,6 +47,7 @@ from quorate.methods.inference.questions import Question
 from quorate.methods.inference.shapes import Shape, growing
 from quorate.methods.inference.states import with_derived
 from quorate.methods.inference.task import Found, Task, entries
+from quorate.methods.liveness.entailment import Entailment
 from quorate.methods.liveness.samples import Samples, largest_sizes
 from quorate.models.relational import Derived, Named, RelationalModel
 from quorate.proof.certificates import Certificate, certify
@@ -57,7 +58,7 @@ Progress = Callable[[str], None]
 ORDERED, OTHERS, MOST_ENTRIES = 5, 3, 250
 """The sizes over which questions are asked, unless states have too many entries then."""
 FIRST_SHAPES = 2
-"""How many languages are tried before quantified parts of claims get names."""
+"""How many languages are tried for clauses that all goals follow from, before goals become claims."""
 PATIENCE = 20.0
 """Seconds for a question of the search to a solver."""
 MOST_CLAUSES = 400
@@ -75,13 +76,18 @@ def hard_goals(
     sizes = {sort: 3 if sort in orders else 2 for sort in model.sorts if sort.uninterpreted}
     hard: list[Goal] = []
     rest: list[Goal] = []
+    question = Question(model, sizes, orders, remembers=True)
     for goal in goals:
-        question = Question(model, sizes, orders, None, [neg(goal.formula)])
-        (hard if question.solve(1) else rest).append(goal)
+        (hard if _can_fail(question, goal.formula) else rest).append(goal)
     for goal, valid in zip(rest, are_valid(model, (), rest, replace(limits, timeout=3.0)), strict=True):
         if not valid:
             hard.append(goal)
     return [goal for goal in goals if goal in hard]
+
+
+def _can_fail(question: Question, formula: Term) -> bool:
+    """Whether a state of the question violates a closed formula."""
+    return question.solve(question.grounder.formula(neg(formula), question.before))
 
 
 def are_valid(model: RelationalModel, known: Sequence[Named], goals: Sequence[Goal], limits: Limits) -> list[bool]:
@@ -120,7 +126,8 @@ def _all_claims(model: RelationalModel, goals: Sequence[Goal], samples: Samples)
         for formula in _claims(disj(neg(conj(*goal.hypotheses)), goal.conclusion), samples):
             found[_canonical(formula)] = None
     sizes = {sort: min(size, 3) for sort, size in largest_sizes(model, samples.orders).items()}
-    needed = [f for f in found if Question(model, sizes, samples.orders, None, [neg(f)]).solve(1)]
+    question = Question(model, sizes, samples.orders, remembers=True)
+    needed = [formula for formula in found if _can_fail(question, formula)]
     kept = [formula for formula in needed if not any(_subsumes(other, formula) for other in needed)]
     return [Named(f"claim{number}", formula) for number, formula in enumerate(kept, 1)]
 
@@ -362,6 +369,12 @@ class _LargerTask(Task):
         return sizes
 
 
+class _GoalTask(_LargerTask):
+    """Its safety properties are goals, which have to follow."""
+
+    assumes_safety = False
+
+
 def support(
     model: RelationalModel,
     claims: Sequence[Named],
@@ -374,14 +387,60 @@ def support(
     """Invariants that prove the claims; raises `Missing`."""
     if not claims:
         return Support((), (), None)
-    quantified = any(_quantifiers(_body(claim.formula)) for claim in claims)
-    reasons = []
-    for naming in (False, True) if quantified else (False,):
+    with_names = any(_quantifiers(_body(claim.formula)) for claim in claims)
+    return _search(model, claims, samples, with_names, limits, until, seed, progress)
+
+
+def entailed(
+    model: RelationalModel,
+    goals: Sequence[Goal],
+    samples: Samples,
+    limits: Limits,
+    until: float,
+    seed: int,
+    progress: Progress,
+) -> tuple[Support, list[Goal]]:
+    """Clauses that goals follow from, together with invariants of the model; and the goals for which none were found."""
+    left: list[Goal] = list(goals)
+    hints: dict[str, tuple[str, ...]] = {}
+    found: dict[Named, None] = {}
+    limits = replace(limits, timeout=min(limits.timeout, PATIENCE))
+    shapes = islice(_shapes(model), FIRST_SHAPES)
+    while left and (shape := next(shapes, None)) is not None:
+        named = {Named(goal.name, goal.formula): goal for goal in left}
+        known = (*found, *(item for item in model.invariants if item not in found))
+        claimed = replace(model, safety=tuple(named), invariants=known)
+        task = _GoalTask(claimed, limits, seed, Deadline(until), progress, samples.states)
+        search, outcome = Entailment(task, shape), Found(claimed)
         try:
-            return _search(model, claims, samples, naming, limits, until, seed, progress)
-        except Missing as problem:
-            reasons.append(str(problem))
-    raise Missing("; ".join(reasons))
+            failure = search.go_on(outcome)
+        except OutOfTime:
+            break
+        if failure is None:
+            found |= dict.fromkeys(outcome.invariants)
+            hints |= outcome.certificate.hints if outcome.certificate is not None else {}
+            left = [goal for item, goal in named.items() if item not in search.goals]
+        progress(f"{shape}: {failure or f'{len(left)} goals left'}")
+    invariants = tuple(found)
+    claimed = replace(model, safety=invariants, invariants=())
+    certificate = certify(claimed, invariants, invariants, hints) if invariants else None
+    return Support(invariants, (), certificate), left
+
+
+def _shapes(model: RelationalModel) -> Iterator[Shape]:
+    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    return growing(model, Shape(dict.fromkeys(sorts, 2), 3, min(4, 2 * len(sorts))))
+
+
+def joined(model: RelationalModel, first: Support, second: Support) -> Support:
+    """Both; the first is used by the second."""
+    if first.certificate is None or second.certificate is None:
+        return second if first.certificate is None else first
+    claims = (*first.claims, *second.claims)
+    invariants = tuple(item for item in second.invariants if item not in first.claims)
+    hints = {**first.certificate.hints, **second.certificate.hints}
+    claimed = replace(model, safety=claims, invariants=())
+    return Support(claims, invariants, certify(claimed, claims, (*claims, *invariants), hints))
 
 
 def _search(
@@ -399,18 +458,17 @@ def _search(
     named = (
         tuple(replace(claim, formula=naming.claim(claim.formula)) for claim in claims) if with_names else tuple(claims)
     )
-    extended = replace(naming.extended(), safety=named, invariants=())
+    extended = replace(naming.extended(), safety=named)
     limits = replace(limits, timeout=min(limits.timeout, PATIENCE))
-    task = _LargerTask(extended, limits, seed, Deadline(until), progress, exhaustive=False)
-    task.states += [with_derived(extended, states) for states in samples.states]
+    known = [with_derived(extended, states) for states in samples.states]
+    task = _LargerTask(extended, limits, seed, Deadline(until), progress, known)
     for claim in named:
         if not all(bool(states.evaluate(claim.formula, {}).all()) for states in task.states):
             raise Missing(f"{claim.formula} does not hold in a larger instance")
     found = Found(extended)
-    sorts = [sort for sort in task.model.sorts if sort.uninterpreted]
     reasons: list[str] = []
-    for shape in growing(task.model, Shape(dict.fromkeys(sorts, 2), 3, min(4, 2 * len(sorts)))):
-        if time.monotonic() > until or (not with_names and len(reasons) >= FIRST_SHAPES):
+    for shape in _shapes(task.model):
+        if time.monotonic() > until:
             break
         task.until = Deadline(until)
         try:

@@ -18,6 +18,7 @@ from quorate.engines.explicit.compile import QUICK, CompilerError
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.native import Engine, Search
 from quorate.engines.explicit.reference import FINISHED, RUNNING, Reference, ReferenceSearch
+from quorate.engines.explicit.system import System
 from quorate.logic.structures import domain
 from quorate.logic.terms import Sort, Symbol, Term, Var
 from quorate.logic.transform import symbols_of
@@ -27,6 +28,8 @@ from quorate.models.temporal import TemporalError, enabled, happens_in_state, st
 
 CHUNK = 4_000_000
 """Entries that are evaluated at once."""
+FEW = 2_000
+"""Instances with so few states at most, reachable or not, are not worth a compilation."""
 
 
 class TooManyStates(Exception):
@@ -39,16 +42,12 @@ def reachable_rows(instance: Instance, most: int, symmetry: bool) -> Array:
     if not system.worlds:
         return numpy.zeros((0, len(system.fields) + 1), int)
     symmetry = symmetry and system.symmetry is not None
+    if prod(system.fields) * len(system.worlds) <= FEW:
+        return _plain_rows(system, symmetry, most)
     try:
         search = Search(Engine(system, QUICK), symmetry, jobs=1, memory_mb=2048, keep_going=True)
     except CompilerError:
-        plain = ReferenceSearch(Reference(system), symmetry, True)
-        plain.begin()
-        while plain.status == RUNNING:
-            plain.run(0.2)
-            if plain.found.states > most:
-                raise TooManyStates from None
-        return numpy.array([(*values, world) for values, world in plain.seen], numpy.intp)
+        return _plain_rows(system, symmetry, most)
     search.begin()
     while search.status == RUNNING:
         search.run(0.05)
@@ -57,6 +56,17 @@ def reachable_rows(instance: Instance, most: int, symmetry: bool) -> Array:
     if search.status != FINISHED:
         raise TooManyStates
     return unpack(system.layout, all_states(search))
+
+
+def _plain_rows(system: System, symmetry: bool, most: int) -> Array:
+    """The same by the plain engine."""
+    search = ReferenceSearch(Reference(system), symmetry, True)
+    search.begin()
+    while search.status == RUNNING:
+        search.run(0.2)
+        if search.found.states > most:
+            raise TooManyStates
+    return numpy.array([(*values, world) for values, world in search.seen], numpy.intp)
 
 
 @dataclass(frozen=True)

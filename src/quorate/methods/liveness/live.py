@@ -7,18 +7,22 @@ independent checker has to accept the certificate, with both solvers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
+from quorate.logic.terms import Sort, Symbol, Term, Var
+from quorate.logic.transform import substitute
+from quorate.methods.induction.induct import all_obligations, decide
+from quorate.methods.induction.obligations import is_trivial
 from quorate.methods.inference.language import total_orders
 from quorate.methods.liveness.check import check_liveness
-from quorate.methods.liveness.claims import Missing, Support, claims_of, hard_goals, support
+from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, joined, support
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
-from quorate.models.relational import Liveness, RelationalModel
+from quorate.models.relational import Liveness, Named, RelationalModel
 from quorate.models.temporal import TemporalError
 from quorate.proof import checker
 from quorate.proof.certificates import CertificateError
@@ -34,10 +38,12 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """`seconds` by the clock for each property; the seed decides which samples are taken."""
+    """`seconds` by the clock for each property; the seed decides which samples are taken; `propose`: whether to say, where
+    nothing is found, which fairness assumption would do."""
 
     seconds: float = 600.0
     seed: int = 0
+    propose: bool = True
 
 
 @dataclass
@@ -61,18 +67,49 @@ def live(
             outcome.results.append(broken[item.name])
             continue
         try:
-            found = _Proof(model, item, limits, options, progress).find()
+            found = prove(model, item, limits, options, progress)
         except (Missing, TemporalError, CertificateError, InstanceError) as problem:
             verdict: Verdict = "unknown"
             reason = str(problem)
         else:
             outcome.proved.append(found)
-            verdict, reason = "proved", "; ".join(["in every fair run", *assumptions(model, found[0].argument)])
+            used = hints_used(item, *found)
+            helped = [f"with {used} hint{'s' * (used != 1)}"] if used else []
+            verdict = "proved"
+            reason = "; ".join(["in every fair run", *assumptions(model, found[0].argument), *helped])
         seconds = time.monotonic() - started
         outcome.results.append(
             Result(item.name, "liveness", verdict, METHOD, "all sizes", reason, None, item.span, seconds)
         )
     return outcome
+
+
+def prove(
+    model: RelationalModel,
+    item: Liveness,
+    limits: Limits,
+    options: Options = Options(),
+    progress: Progress = lambda text: None,
+) -> tuple[Proved, Support]:
+    """A proof of one property that the checker has accepted, without a search for violations; raises `Missing`."""
+    return _Proof(model, item, limits, options, progress).find()
+
+
+def hints_used(item: Liveness, proved: Proved, support: Support) -> int:
+    """How many of the hints that the file gives the proof consists of."""
+    formulas = {known.formula for known in (*support.claims, *support.invariants)}
+    used = sum(hint.formula in formulas for hint in item.hints if hint.kind == "invariant")
+    for hint in item.hints:
+        if hint.kind == "rank":
+            closed = _as_set(hint.variables, hint.formula)
+            used += any(_as_set(stage.variables, stage.formula) is closed for stage in proved.argument.stages)
+    return used
+
+
+def _as_set(variables: tuple[Var, ...], formula: Term) -> Term:
+    """The formula with variables whose names do not depend on how it was written."""
+    named = tuple(Var(f"%{number}", variable.sort) for number, variable in enumerate(variables))
+    return substitute(formula, dict(zip(variables, named, strict=True)))
 
 
 def _violations(model: RelationalModel, progress: Progress) -> dict[str, Result]:
@@ -112,11 +149,17 @@ class _Proof:
             model, item = monitored(self.protocol, self.item)
             samples = collect(model, item, self.orders, self.options.seed)
         reasons: list[str] = []
-        for bounded in (self.orders, {}) if self.orders else ({},):
+        last: Mapping[Sort, Symbol] = {}
+        for bounded in (self.orders, last) if self.orders else (last,):
             search = Search(samples, bounded, self.progress)
             lists, left = search.find(LEVELS)
             if not lists:
                 reasons.append(f"no ranking covers {search.left(left)}")
+                wanted = search.would_do(LEVELS[:3], self.until) if bounded is last and self.options.propose else None
+                if wanted:
+                    reasons.append(f"{wanted} would do")
+                elif bounded is last:
+                    reasons.append("a hint could give a rank: what shrinks by that step and never grows")
             for stages in lists:
                 try:
                     return self._prove(Argument(self.item.name, watched, tuple(stages)), samples)
@@ -136,12 +179,30 @@ class _Proof:
         wrong = [goal.name for goal in hard if not samples.holds(goal.formula)]
         if wrong:
             raise Missing(f"{', '.join(wrong)} does not hold")
-        claims = claims_of(model, hard, samples)
         self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
-        found = support(model, claims, samples, self.limits, self.until, self.options.seed, self.progress)
+        model = model.with_invariants(self._established(model))
+        found, left = entailed(model, hard, samples, self.limits, self.until, self.options.seed, self.progress)
+        if left:
+            claims = claims_of(model, left, samples)
+            known = model.with_invariants((*found.claims, *model.invariants))
+            more = support(known, claims, samples, self.limits, self.until, self.options.seed, self.progress)
+            found = joined(model, found, more)
         proved = Proved(argument, found.claims, found.certificate)
         self._check(proved)
         return proved, found
+
+    def _established(self, model: RelationalModel) -> tuple[Named, ...]:
+        """The invariants that hints give, as far as they support each other."""
+        hints = [hint for hint in self.item.hints if hint.kind == "invariant"]
+        listed = [Named(f"hint{number}", hint.formula, hint.span) for number, hint in enumerate(hints, 1)]
+        while listed:
+            obligations = [o for o in all_obligations(model, listed) if not is_trivial(model, o)]
+            answers = decide(model, obligations, listed, self.limits, self.progress)
+            kept = [item for item in listed if all(a.status == "unsat" for o, a in answers.items() if o.claim is item)]
+            if kept == listed:
+                break
+            listed = kept
+        return tuple(listed)
 
     def _check(self, proved: Proved) -> None:
         """The independent checker has the last word."""

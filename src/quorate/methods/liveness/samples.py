@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 from random import Random
 
 import numpy
 
 from quorate.logic.structures import domain
-from quorate.logic.terms import Sort, Symbol, Term, Var, exists
+from quorate.logic.terms import BOOL, Sort, Symbol, Term, Var, exists
 from quorate.methods.inference.questions import Question
 from quorate.methods.inference.states import Array, States
 from quorate.methods.inference.walks import walks
@@ -27,6 +28,8 @@ LARGEST = 5
 FEW = 150
 WILD = 60
 """How many states at random."""
+MOST_FACTS = 12
+"""How much of a state is told."""
 MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 1_200, 600, 400
 
 
@@ -53,6 +56,33 @@ class Pairs:
         env: dict[Var, Array] = {v: a.reshape(1, -1) for v, a in assignments(variables, self.sizes).items()}
         env |= {variable: values.reshape(-1, 1) for variable, values in self.own.items()}
         return numpy.broadcast_to(states.evaluate(formula, env), (self.count, width)).astype(bool)
+
+    def text(self, model: RelationalModel, place: int) -> str:
+        """A pair in words: the step, the values of the property's variables, and what holds before it."""
+
+        def element(sort: Sort, value: int) -> str:
+            return sort.elements[value] if sort.elements else f"{sort.name}{value}"
+
+        number = int(self.kind[place])
+        transition = model.transitions[number]
+        given = [element(p.sort, int(self.bindings[number, p][place])) for p in transition.parameters]
+        named = [f"{v.name} = {element(v.sort, int(array[place]))}" for v, array in self.own.items()]
+        facts = []
+        for symbol in model.state_symbols:
+            table = numpy.broadcast_to(self.before.tables[symbol], (self.count, *self.before.tables[symbol].shape[1:]))[
+                place
+            ]
+            for index in product(*(range(size) for size in table.shape)):
+                arguments = ", ".join(element(sort, i) for sort, i in zip(symbol.arguments, index, strict=True))
+                value = table[index]
+                term = f"{symbol.name}({arguments})" if arguments else symbol.name
+                if symbol.sort is not BOOL:
+                    facts.append(f"{term} = {element(symbol.sort, int(value))}")
+                elif value:
+                    facts.append(term)
+        shown = ", ".join(facts[:MOST_FACTS]) + (", …" if len(facts) > MOST_FACTS else "")
+        step = f"{transition.name}({', '.join(given)})"
+        return f"{step}{' with ' if named else ''}{', '.join(named)}, where {shown or 'nothing'} holds"
 
     def taken(self, model: RelationalModel, fairness: Fairness) -> Array:
         """Whether an assumption happens by the step, for all values of its variables."""

@@ -8,6 +8,7 @@ is left out again.  Formulas are conjunctions of few literals, over few variable
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,23 @@ from math import prod
 import numpy
 
 from quorate.logic.structures import domain
-from quorate.logic.terms import BOOL, And, Apply, Not, Quantified, Sort, Symbol, Term, Var, conj, equal, exists, neg
-from quorate.logic.transform import conjuncts, fresh_name, nnf, substitute, symbols_of
+from quorate.logic.terms import (
+    BOOL,
+    TRUE,
+    And,
+    Apply,
+    Not,
+    Quantified,
+    Sort,
+    Symbol,
+    Term,
+    Var,
+    conj,
+    equal,
+    exists,
+    neg,
+)
+from quorate.logic.transform import conjuncts, fresh_name, fresh_variables, nnf, substitute, symbols_of
 from quorate.methods.inference.states import Array
 from quorate.methods.liveness.samples import Samples
 from quorate.models.relational import Fairness
@@ -90,7 +106,9 @@ class Search:
         parts: list[_Part] = []
         active = numpy.ones(self.all, bool)
         while active.any():
-            found = next(filter(None, (self._best(level, active) for level in levels)), None)
+            tried = levels if active[: self.count].any() else levels[:UNREACHABLE]
+            found = self._hinted(active)
+            found = found or next(filter(None, (self._best(level, active) for level in tried)), None)
             if found is None:
                 break
             parts.append(found)
@@ -104,9 +122,46 @@ class Search:
         return [], active[: self.count]
 
     def left(self, active: Array) -> str:
-        """The transitions of pairs, in words."""
+        """The transitions of pairs, in words, with an example."""
         kinds = numpy.concatenate([pairs.kind for pairs in self.samples.pairs])[active]
-        return ", ".join(self.model.transitions[kind].name for kind in sorted(set(kinds.tolist())))
+        names = ", ".join(self.model.transitions[kind].name for kind in sorted(set(kinds.tolist())))
+        place = int(numpy.flatnonzero(active)[0])
+        for pairs in self.samples.pairs:
+            if place < pairs.count:
+                return f"{names}; for one, {pairs.text(self.model, place)}"
+            place -= pairs.count
+        return names
+
+    def would_do(self, levels: Sequence[Level], until: float) -> str | None:
+        """A fairness assumption which the file does not make and with which stages would be found, in words."""
+        stated = self.fairness
+        fair = {item.transition for item in stated if item.strong or item.transition is None}
+        known = {item.transition for item in stated}
+        transitions = [item for item in self.model.transitions if item.name not in fair]
+        try:
+            for item in sorted(transitions, key=lambda item: item.name not in known):
+                if time.monotonic() > until:
+                    break
+                strong = item.name in known
+                extra = Fairness("assumed", strong, item.parameters, TRUE, item.name, item.parameters)
+                self.fairness = (*stated, extra)
+                if self.find(levels)[0]:
+                    return f"{'strong' if strong else 'weak'} fairness of {item.name}"
+        finally:
+            self.fairness = stated
+        return None
+
+    def _hinted(self, active: Array) -> _Part | None:
+        """A rank that the file suggests, if it excludes something now."""
+        for hint in self.item.hints:
+            if hint.kind == "rank":
+                variables = tuple(fresh_variables(hint.variables, self.item.variables))
+                formula = substitute(hint.formula, dict(zip(hint.variables, variables, strict=True)))
+                literals = self._literals(variables)
+                part = literals.rank(formula, len(variables)) if literals is not None else None
+                if part is not None and not (part.breaks & active)[: self.count].any() and (part.gone & active).any():
+                    return part
+        return None
 
     def _lists(self, parts: list[_Part], most: int) -> list[list[Stage]]:
         """The stages without those that are not needed, in several ways; those that unreachable steps break least first."""
@@ -217,6 +272,8 @@ LEVELS = (
     Level(3, 1, 1, 8, 1, True),
     Level(2, 2, 1, 0, 0),
 )
+UNREACHABLE = 2
+"""How many levels are tried for the sake of unreachable steps only."""
 MOST_STAGES = 20
 """Unreachable steps are not worth more stages than that."""
 
@@ -293,6 +350,12 @@ class _Literals:
                     best = part
         return best
 
+    def rank(self, formula: Term, weight: int) -> _Part:
+        """A given rank as a part."""
+        before, after = (self.words(formula, later) for later in (False, True))
+        stage = Stage("rank", self.variables, formula)
+        return _Part(stage, weight, (after & ~before) != 0, (before & ~after) != 0)
+
     def best_projection(self, active: Array, count: int, bounded: Mapping[Sort, Symbol]) -> _Part | None:
         """The best rank that says: for some value of the last variable, two or three literals hold, the first mutable."""
         *rest, last = self.variables
@@ -311,8 +374,7 @@ class _Literals:
             if not all(v.sort not in bounded for v in rest):
                 continue
             before, after = (self._projected(array, chosen) for array in (self.before, self.after))
-            breaks: Array = numpy.any(after & ~before, axis=1)
-            gone: Array = numpy.any(before & ~after, axis=1)
+            breaks, gone = (after & ~before) != 0, (before & ~after) != 0
             if breaks[places].any() or not (gone & active & ~breaks).any():
                 continue
             part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
@@ -320,27 +382,25 @@ class _Literals:
                 best = part
         return best
 
-    def _projected(self, array: Array, chosen: Sequence[int], places: Array | None = None) -> Array:
-        """Truth values of a conjunction with a bit per value of all variables but the last, for which some value does."""
-        words = numpy.bitwise_and.reduce(
-            array[list(chosen)] if places is None else array[list(chosen)][:, places], axis=0
-        )
-        bits = (words.reshape(-1, 1) >> numpy.arange(WORD, dtype=numpy.uint64)) & numpy.uint64(1)
-        columns = self._columns if places is None else self._columns[places]
-        result = numpy.zeros((len(words), WORD), bool)
-        rows = numpy.arange(len(words)).reshape(-1, 1)
-        hit = bits.astype(bool)
-        result[numpy.broadcast_to(rows, hit.shape)[hit], columns[hit]] = True
-        return result
+    def _projected(self, array: Array, chosen: Sequence[int], places: Array | slice = slice(None)) -> Array:
+        """Words of a conjunction with a bit per value of all variables but the last, for which some value does."""
+        words = numpy.bitwise_and.reduce(array[list(chosen)][:, places], axis=0)
+        sizes, firsts = (part[places] for part in self._folds)
+        folded: Array = words.copy()
+        for shift in range(1, int(sizes.max(initial=1))):
+            folded |= numpy.where(sizes > shift, words >> numpy.uint64(shift), numpy.uint64(0))
+        folded &= firsts
+        return folded
 
     @cached_property
-    def _columns(self) -> Array:
-        """For each pair and bit, the number of the values of all variables but the last."""
-        parts = []
+    def _folds(self) -> tuple[Array, Array]:
+        """For each pair, how many values the last variable has, and the bits where the first of them stands."""
+        sizes, firsts = [], []
         for pairs in self.pairs:
             size = len(domain(self.variables[-1].sort, pairs.sizes))
-            parts.append(numpy.tile(numpy.arange(WORD) // size, (pairs.count, 1)))
-        return numpy.concatenate(parts)
+            sizes.append(numpy.full(pairs.count, size))
+            firsts.append(numpy.full(pairs.count, sum(1 << bit for bit in range(0, WORD, size)), numpy.uint64))
+        return numpy.concatenate(sizes), numpy.concatenate(firsts)
 
     def _is_bounded(self, chosen: Sequence[int], bounded: Mapping[Sort, Symbol]) -> bool:
         stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))

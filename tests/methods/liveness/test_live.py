@@ -1,0 +1,66 @@
+"""The prover against exhaustive search: of a protocol that was changed, nothing is proved that has a fair lasso."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from mutations import fairness_mutants, mutants
+from quorate.engines.explicit.instance import Instance
+from quorate.engines.explicit.worlds import InstanceError
+from quorate.engines.smt.session import Limits
+from quorate.lang import load
+from quorate.logic.structures import EvaluationError
+from quorate.methods.liveness.check import check_liveness
+from quorate.methods.liveness.claims import Missing
+from quorate.methods.liveness.live import Options, live, prove
+from quorate.models.relational import RelationalModel
+from quorate.models.temporal import TemporalError
+from quorate.proof.certificates import CertificateError
+
+LIBRARY = Path(__file__).parents[3] / "protocols" / "liveness"
+
+
+def is_proved(model: RelationalModel) -> bool:
+    """By the prover alone, which does not look for violations."""
+    try:
+        prove(model, model.liveness[0], Limits(timeout=5.0, jobs=1), Options(30, propose=False))
+    except (Missing, TemporalError, CertificateError, InstanceError, EvaluationError):
+        return False
+    return True
+
+
+def is_violated(model: RelationalModel) -> bool:
+    for size in (1, 2, 3):
+        results, _ = check_liveness(Instance(model, dict.fromkeys(model.sorts, size)))
+        if results[0].verdict == "violated":
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", ["lease_lock", pytest.param("two_phase_commit", marks=pytest.mark.slow)])
+def test_what_is_proved_without_an_assumption_holds_without_it(name: str) -> None:
+    model = load(LIBRARY / f"{name}.pyv").model
+    answers = [(is_violated(mutant), is_proved(mutant)) for _, mutant in fairness_mutants(model)]
+    assert (True, True) not in answers
+    assert (True, False) in answers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lease_lock", "token_ring", "tlb_shootdown"])
+def test_nothing_is_proved_of_a_mutant_with_a_fair_lasso(name: str) -> None:
+    """The rest of 200 of them: `python bench/fairness.py mutants`."""
+    model = load(LIBRARY / f"{name}.pyv").model
+    for what, mutant in Random(name).sample(list(mutants(model)), 8):
+        assert not (is_proved(mutant) and is_violated(mutant)), what
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tlb_shootdown", "token_ring"])
+def test_protocols_are_proved_without_hints(name: str) -> None:
+    model = load(LIBRARY / f"{name}.pyv").model
+    assert not model.liveness[0].hints
+    outcome = live(model, Limits(jobs=1), Options(seconds=120))
+    assert [result.verdict for result in outcome.results] == ["proved"], outcome.results
