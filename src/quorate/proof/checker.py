@@ -326,6 +326,7 @@ class _Prepared:
             memory_mb=self.memory_mb,
             options=options,
             proof=self.proofs and solver == "cvc5",
+            processor_time=True,
         )
 
     def first(self, solver: str, timeout: float) -> Task:

@@ -169,9 +169,8 @@ def solve(groups: Sequence[Group], limits: Limits) -> Iterator[tuple[int, int, A
 
 def ask_both(group: Group, limits: Limits) -> Answer:
     """Decide the one goal of a group by z3 and cvc5 in several ways at once; either says which hypotheses sufficed."""
-    ways: list[tuple[str, tuple[Option, ...]]] = [("z3", ()), ("cvc5", ())]
-    ways += [(solver, options) for solver, others in OTHER_WAYS.items() for options in others]
-    return _race_ways(group, ways, limits)
+    ways: list[tuple[str, tuple[Option, ...]]] = [("z3", ()), ("cvc5", (("finite-model-find", True),))]
+    return _race_ways(group, [*ways, ("cvc5", ()), ("cvc5", (("prenex-quant", "none"),))], limits)
 
 
 def ask_one(solver: str, group: Group, limits: Limits) -> Answer:
@@ -181,7 +180,10 @@ def ask_one(solver: str, group: Group, limits: Limits) -> Answer:
 
 def _race_ways(group: Group, ways: Sequence[tuple[str, tuple[Option, ...]]], limits: Limits) -> Answer:
     prepared = prepare(group)
-    tasks = [replace(prepared.task(limits, name, limits.timeout, [0], options), core=True) for name, options in ways]
+    tasks = [
+        replace(prepared.task(limits, name, limits.timeout, [0], options), core=True, processor_time=True)
+        for name, options in ways
+    ]
     return _answer(prepared, 0, race(tasks, limits.jobs)[1])
 
 

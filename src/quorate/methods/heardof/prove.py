@@ -37,7 +37,7 @@ MOST_STATES = 4000
 PATIENCE = (0.5, 2.0, 8.0)
 """How many seconds each way to ask about an obligation gets, with few hypotheses first and then with all."""
 
-QUICK = 1.0
+QUICK = 0.5
 """If a solver needs longer for an obligation with the hypotheses of a hint, the hint has to say more, or less."""
 
 MOST_TRIES = 6
@@ -406,7 +406,7 @@ class _Hint:
 
     def confirmed(self) -> bool:
         """Are both solvers quick with it?"""
-        within = replace(self.limits, timeout=QUICK * (4 if self.terms else 1))
+        within = replace(self.limits, timeout=QUICK * (8 if self.terms else 1))
         return all(ask_one(solver, self.group(), within).status == "unsat" for solver in SOLVERS)
 
     def shorter(self) -> _Hint:
@@ -425,8 +425,10 @@ class _Hint:
         if query is None:
             return self
         offered = tuple(Named(f"{WITNESS}{text}", formula) for text, formula in query.instances.items())
-        answer = ask_both(replace(self, terms=offered).group(), self.limits)
-        return replace(self, terms=tuple(item for item in offered if item in answer.core))
+        for _ in range(2):
+            core = ask_both(replace(self, terms=offered).group(), self.limits).core
+            offered = tuple(item for item in offered if item in core) or offered
+        return replace(self, terms=offered if set(offered) <= set(core) else ())
 
 
 def _hint(hint: _Hint) -> _Hint:
