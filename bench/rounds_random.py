@@ -1,6 +1,7 @@
 """Random round-based algorithms, every way to check them against every other, into bench/rounds-random.md.
 
     python bench/rounds_random.py --rows FILE --first 0 --count 3000     one line per algorithm, appended; known ones are skipped
+    python bench/rounds_random.py --rows FILE --every-n --count 50       the same for proofs
     python bench/rounds_random.py --rows FILE --summary                  the table, from all lines
 
 *Four ways*, two processes: enumeration of heard-of sets (the naive reference), the search with symmetry, the search without, and
@@ -34,9 +35,6 @@ from quorate.models import rounds as r  # noqa: E402
 from quorate.models.evaluation import RoundsError  # noqa: E402
 from quorate.models.source import Source  # noqa: E402
 from random_rounds import Generator  # noqa: E402
-
-EVERY = 50
-"""Every so many algorithms a proof for every n is tried as well."""
 
 
 def four_ways(seed: int) -> dict[str, Any]:
@@ -73,9 +71,9 @@ def every_n(seed: int) -> dict[str, Any]:
     return {"kind": "every n", "proved": len(claimed.safety), "properties": len(model.safety), "wrong": wrong}
 
 
-def campaign(rows: Path, first: int, count: int, seconds: float) -> int:
+def campaign(rows: Path, proofs: bool, first: int, count: int, seconds: float) -> int:
     phase.guarded = lambda function, *args, timeout, memory_mb: function(*args)  # type: ignore[assignment]
-    known = {row["seed"] for row in read(rows)}
+    known = {row["seed"] for row in read(rows) if (row["kind"] == "every n") == proofs}
     ends = time.monotonic() + seconds
     bad = 0
     for seed in range(first, first + count):
@@ -83,7 +81,7 @@ def campaign(rows: Path, first: int, count: int, seconds: float) -> int:
             break
         if seed in known:
             continue
-        row = {"seed": seed, **(every_n(seed) if seed % EVERY == EVERY - 1 else four_ways(seed))}
+        row = {"seed": seed, **(every_n if proofs else four_ways)(seed)}
         bad += bool(row.get("differ") or row.get("wrong"))
         with rows.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
@@ -126,11 +124,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=Path, required=True)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=3500)
+    parser.add_argument("--count", type=int, default=3000)
+    parser.add_argument("--every-n", action="store_true")
     parser.add_argument("--seconds", type=float, default=280.0)
     parser.add_argument("--summary", action="store_true")
     given = parser.parse_args()
     if given.summary:
         summary(given.rows)
     else:
-        raise SystemExit(campaign(given.rows, given.first, given.count, given.seconds))
+        raise SystemExit(campaign(given.rows, given.every_n, given.first, given.count, given.seconds))
