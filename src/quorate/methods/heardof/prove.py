@@ -122,19 +122,19 @@ def univalences(model: RoundModel) -> Iterator[Node]:
 
 
 class Samples:
-    """Reachable states between the phases of small instances."""
+    """Reachable states between the phases of small instances, as many as so much processor time allows."""
 
     def __init__(self, model: RoundModel, sizes: Sequence[int] = (2, 3, 4), seconds: float = 5.0) -> None:
         self.machine = Machine(model)
         self.states: list[tuple[int, dict[str, int], State]] = []
         plain = replace(model, invariants=(), safety=())
-        ends = time.monotonic() + seconds
-        begun = time.monotonic()
+        ends = time.process_time() + seconds
+        begun = time.process_time()
         for n in sizes:
-            if time.monotonic() - begun > seconds / 10:
+            if time.process_time() - begun > seconds / 10:
                 return
             for parameters in settings(model, n):
-                if time.monotonic() > ends:
+                if time.process_time() > ends:
                     return
                 self._collect(Search(Machine(plain), n, parameters, forget=False), ends)
 
@@ -147,7 +147,7 @@ class Samples:
                 if state.round == 0:
                     self.states.append((search.n, dict(search.parameters), state))
                     taken += 1
-            if taken > MOST_STATES or time.monotonic() > ends:
+            if taken > MOST_STATES or time.process_time() > ends:
                 return
 
     def _worlds(self) -> Iterator[World]:
