@@ -35,15 +35,7 @@ def accepted(name: str, lemmas: bool) -> bool:
     return all(outcome.accepted for outcome in recheck(relational(model)[0], proof.certificate, 60.0, 4096, 2, False))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "simplified_coord_uniform_voting",
-        "coord_uniform_voting",
-        "chandra_toueg",
-        pytest.param("one_third_rule", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("name", ["simplified_coord_uniform_voting", "one_third_rule", "chandra_toueg"])
 def test_proofs_with_certificates(name: str) -> None:
     assert accepted(name, lemmas=True)
 
