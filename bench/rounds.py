@@ -2,7 +2,7 @@
 
 python bench/rounds.py            all tables (many minutes)
 python bench/rounds.py check      exhaustive checks, with Spin on the same instances where it is installed
-python bench/rounds.py phase      single phases with n processes
+python bench/rounds.py phase      single phases with n processes; `phase hybrid_one`: of one algorithm, other rows are kept
 python bench/rounds.py verify     proofs for every n
 """
 
@@ -182,7 +182,9 @@ PHASES = {
 SIZES = {"last_voting": (4, 8, 9, 12, 30), "hybrid_one": (4, 8, 9)}
 
 
-def phases() -> None:
+def phases(names: list[str]) -> None:
+    target = ROOT / "bench" / "rounds-phase.md"
+    known = target.read_text(encoding="utf-8").splitlines() if target.exists() else []
     lines = [
         "# Round-based algorithms, single phases with n processes",
         "",
@@ -199,6 +201,9 @@ def phases() -> None:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, rows in PHASES.items():
+        if names and name not in names:
+            lines += [line for line in known if line.startswith(f"| {name} |")]
+            continue
         model = load_rounds(LIBRARY / f"{name}.rounds").model
         for n in SIZES.get(name, (4, 8, 12, 20)):
             paper = dict(zip((4, 8, 9, 12), rows, strict=True)).get(n, "")
@@ -210,7 +215,7 @@ def phases() -> None:
                     shown = cells[cell] if cell is not None else ""
                     lines.append(f"| {name} | {n} | {label} | {shown} | {seconds:.1f} | {clauses:,} | {status} |")
                     print(lines[-1], file=sys.stderr)
-            (ROOT / "bench" / "rounds-phase.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            target.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def timed_checks(model: RoundModel, n: int, only: list[str] | None = None) -> dict[str, tuple[float, int, str]]:
@@ -277,7 +282,7 @@ if __name__ == "__main__":
     if "check" in wanted:
         checks()
     if "phase" in wanted:
-        phases()
+        phases([name for name in wanted if name in PHASES])
     if "verify" in wanted:
         proofs()
     print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr)

@@ -33,7 +33,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from quorate.engines.smt.backends import Option, Question, Reply, Task
+from quorate.engines.smt.backends import OTHER_WAYS, Option, Question, Reply, Task
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
 from quorate.logic import sexpr
@@ -47,13 +47,8 @@ from quorate.proof.cutoffs import Obligations, opened
 SOLVERS = ("z3", "cvc5")
 _GUARD = re.compile("guard [0-9]+")
 """How the parts of a guard are named among the hypotheses."""
-FIRST_SECONDS = 3.0
-"""How long a solver may take over an obligation before it is asked in other ways, within the time limit."""
-
-OTHER_WAYS: dict[str, tuple[tuple[Option, ...], ...]] = {
-    "z3": ((("random_seed", 1),), (("mbqi", False),)),
-    "cvc5": ((("finite-model-find", True),), (("mbqi", True),)),
-}
+FIRST_SECONDS = 1.5
+"""How long a solver may take over an obligation before it is asked in other ways and with more patience."""
 
 
 @dataclass(frozen=True)
@@ -331,6 +326,7 @@ class _Prepared:
             memory_mb=self.memory_mb,
             options=options,
             proof=self.proofs and solver == "cvc5",
+            processor_time=True,
         )
 
     def first(self, solver: str, timeout: float) -> Task:
@@ -338,20 +334,27 @@ class _Prepared:
         return self._task(solver, timeout, [Question(g, h) for g, h in zip(self.goals, self.hinted, strict=True)])
 
     def again(self, solver: str, index: int, reply: Reply, timeout: float, jobs: int) -> Reply:
-        """One obligation, in other ways: other settings of the same solver, then all hypotheses instead of the hint's."""
+        """One obligation with growing patience and in other ways.
+
+        Other settings of the same solver, terms put in that the hint names, all hypotheses instead of the hint's.
+        """
         goal, hint = self.goals[index], self.hinted[index]
-        if hint is not None and reply.status == "unknown":
-            witnessed = self._witnessed(solver, index, timeout)
-            if witnessed is not None and (found := race([witnessed], jobs)[1]).status == "unsat":
-                return found
-            tasks = [self._task(solver, timeout, [Question(goal, hint)], options) for options in OTHER_WAYS[solver]]
-            reply = race(tasks, jobs)[1]
         if hint is None and reply.status == "sat":
             return reply
-        if reply.status != "unsat":
-            ways = ((), *OTHER_WAYS[solver])
-            reply = race([self._task(solver, timeout, [Question(goal)], options) for options in ways], jobs)[1]
-        return reply
+        whole = self._task(solver, timeout, [Question(goal)])
+        hinted = self._task(solver, timeout, [Question(goal, hint)])
+        ways = [(whole, 1.0)] if hint is None or reply.status == "sat" else [(hinted, 1.0), (whole, 1.0)]
+        if witnessed := self._witnessed(solver, index, timeout):
+            ways.insert(0, (witnessed, 4.0))
+        seconds = FIRST_SECONDS
+        while True:
+            for task, share in ways:
+                reply = race(_in_other_ways(task, min(share * seconds, timeout)), jobs)[1]
+                if reply.status == "unsat" or (reply.status == "sat" and task is whole):
+                    return reply
+            if seconds >= timeout:
+                return reply
+            seconds *= 4
 
     def _witnessed(self, solver: str, index: int, timeout: float) -> Task | None:
         """An obligation with the terms put in that its hint names."""
@@ -368,6 +371,11 @@ class _Prepared:
         question = Question(vocabulary.text(goal))
         task = self._task(solver, timeout, [question])
         return replace(task, hypotheses=hypotheses, declarations="\n".join(vocabulary.declarations))
+
+
+def _in_other_ways(task: Task, seconds: float) -> list[Task]:
+    """The same question, asked of the same solver with each of its settings."""
+    return [replace(task, timeout=seconds, options=options) for options in (*OTHER_WAYS[task.backend], ())]
 
 
 WITNESS = "witness "

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,6 +117,16 @@ def test_cores_name_what_is_needed(lazy):
     hypotheses = [RAISED(), MARKED(FIRST()), Equal(FIRST(), LAST()), Not(EDGE(FIRST(), FIRST()))]
     reply, _ = ask("z3", hypotheses, Not(MARKED(LAST())), lazy=lazy)
     assert (reply.status, set(reply.core)) == ("unsat", {1, 2})
+
+
+def test_cvc5_names_what_suffices_when_asked():
+    hypotheses = [RAISED(), MARKED(FIRST()), Equal(FIRST(), LAST()), Not(EDGE(FIRST(), FIRST()))]
+    made, _ = task("cvc5", hypotheses, [Not(MARKED(LAST()))])
+    goal = made.questions[0].goal
+    assert open_backend(made).ask(Question(goal)).core is None
+    asked = open_backend(replace(made, core=True))
+    assert {1, 2} <= set(asked.ask(Question(goal)).core) < {0, 1, 2, 3}
+    assert {1, 2} <= set(asked.ask(Question(goal, (3, 2, 1))).core) <= {1, 2, 3}
 
 
 def test_some_hypotheses_can_be_left_out():

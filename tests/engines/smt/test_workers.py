@@ -2,6 +2,7 @@ import multiprocessing
 import os
 import signal
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -161,6 +162,15 @@ HARD = (
 def test_a_hard_question_is_unknown_and_the_next_is_answered(backend):
     declarations, goal = HARD
     found = answers([task(goal, "(> x 2)", "false", timeout=1.0, backend=backend, declarations=declarations)])
+    assert [status for status, _ in found.values()] == ["unknown", "sat", "unsat"]
+    assert found[0, 0][1] == "timeout"
+
+
+@pytest.mark.parametrize("backend", ["z3", "cvc5"])
+def test_time_can_be_that_of_the_processor(backend):
+    declarations, goal = HARD
+    hard = task(goal, "(> x 2)", "false", timeout=0.5, backend=backend, declarations=declarations)
+    found = answers([replace(hard, processor_time=True)])
     assert [status for status, _ in found.values()] == ["unknown", "sat", "unsat"]
     assert found[0, 0][1] == "timeout"
 

@@ -151,6 +151,13 @@ def test_two_values_are_not_always_enough() -> None:
 SAME = "invariant [same] forall p, q. x(p) = x(q) or ts(p) < ts(q)\n"
 
 
+def test_many_processes_are_covered_by_a_proof_for_every_n() -> None:
+    found = single(library("simplified_coord_uniform_voting"), 500, None, LIMITS)
+    assert verdicts(found) == {"agreement": "proved", "validity": "proved", "termination": "proved"}
+    assert {result.scope for result in found.results} == {"n=500"}
+    assert found.univalent is not None and "proof for every n" in found.notes[0]
+
+
 def test_a_check_that_says_nothing() -> None:
     text = """algorithm Mute
 

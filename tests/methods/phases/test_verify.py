@@ -200,6 +200,40 @@ def test_a_quorum_guard_must_be_as_strong_as_it_looks() -> None:
     assert (result.verdict, result.scope) == ("violated", "3 processes")
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "expected"),
+    [
+        ("lonely_losers", "atmost(0,", "atmost(2,", 4),
+        ("lonely_losers", "atmost(0,", "atmost(3,", 5),
+        ("lonely_losers", "(All, 1)", "(All, 2)", 3),
+        ("lonely_losers", "(All, 1)", "(All, 4)", 5),
+        ("lonely_losers", "lose: goto Lost", "lose: goto Won", None),
+        ("lonely_losers", "atmost(0, {Lost})", "atmost(1, {Won})", None),
+        ("targets_in_both_branches", "atmost(1,", "atmost(2,", 4),
+        ("targets_in_both_branches", "atmost(1,", "atmost(3,", 5),
+        ("targets_in_both_branches", "  on recv(go) do goto There\n", "", None),
+        ("targets_in_both_branches", "goto There", "goto Leader", None),
+        ("participants_by_messages", "atmost(0,", "atmost(1,", 2),
+        ("participants_by_messages", "atmost(0,", "atmost(2,", 3),
+        ("participants_by_messages", "members.add(self)", "members := Empty", None),
+        ("crash_to_react", "atmost(1,", "atmost(2,", 4),
+        ("crash_to_react", "crash locations: Gate\n", "", 0),
+        ("sensor_network_one_answer_is_enough", "answers >= 1", "answers >= 2", 4),
+    ],
+)
+def test_variants_of_what_cutoffs_overlook(name: str, old: str, new: str, expected: int | None) -> None:
+    """The smallest number of processes that shows a violation; None: proved for every number; 0: neither."""
+    text = (LIBRARY / "broken" / f"{name}.mercury").read_text()
+    assert old in text
+    model = read(text.replace(old, new))
+    (result,) = verify(model).results
+    if expected:
+        assert (result.verdict, result.scope) == ("violated", f"{expected} processes")
+    else:
+        assert result.verdict == ("proved" if expected is None else "unknown")
+    assert violated_with(model, 4) == (expected if expected and expected <= 4 else None)
+
+
 def test_atleast_is_decided_for_fixed_numbers_only() -> None:
     text = "process A\nsatisfies safety atleast(1, {{L}})\ninitial location L\n{}location M\n"
     (result,) = verify(read(text.format(""))).results

@@ -418,7 +418,12 @@ def trace(arguments: argparse.Namespace) -> int:
     from quorate.proof.show import show_sequence, show_trace
     from quorate.proof.traces import ReplayError, replay
 
-    model = load(arguments.protocol).model
+    loaded = load_any(arguments.protocol)
+    if isinstance(loaded, LoadedProcess):
+        from quorate.apps.cli import processes
+
+        return processes.trace(arguments)
+    model = loaded.model
     try:
         found = itf.from_itf(model, itf.load(arguments.trace))
         if arguments.action == "replay":

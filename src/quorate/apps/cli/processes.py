@@ -1,16 +1,18 @@
-"""What the verbs do with Mercury programs: `parse` and `check --processes`."""
+"""What the verbs do with Mercury programs: `parse`, `check --processes` and `trace`."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from quorate.apps.cli.commands import Progress, UsageError, finish
+from quorate.apps.cli.commands import Progress, UsageError, finish, writing
 from quorate.apps.cli.reports import FileReport, diagnostic_json, expected_verdict, shown_name
 from quorate.engines.explicit.worlds import InstanceError
-from quorate.lang import Loaded, LoadedProcess
+from quorate.lang import Loaded, LoadedProcess, load_any
 from quorate.lang.diagnostics import Diagnostic
 from quorate.lang.mercury.printer import print_program, print_specification
 from quorate.models.process import ProcessModel
@@ -32,7 +34,7 @@ def check(arguments: argparse.Namespace, loaded: Sequence[LoadedProcess]) -> int
     """Exhaustive search of each program with a fixed number of processes."""
     from quorate.methods.phases.check import check as search
 
-    for name in ("depth", "size", "where", "trace", "checkpoint"):
+    for name in ("depth", "size", "where", "checkpoint"):
         if getattr(arguments, name) is not None:
             raise UsageError(f"--{name} is not about Mercury programs; --processes N says how many processes there are")
     started = time.monotonic()
@@ -74,7 +76,9 @@ def check(arguments: argparse.Namespace, loaded: Sequence[LoadedProcess]) -> int
             "never_takes_place": list(outcome.never_happens),
         }
         details = ["\n".join(lines), *_evidence(item.model, outcome.results)]
-        files.append(_report(item.model, "check", outcome.results, details, {}, statistics))
+        saved = save_first(item.model, outcome.results, arguments.trace)
+        details += [f"trace saved to {path}" for path in saved.values()]
+        files.append(_report(item.model, "check", outcome.results, details, saved, statistics))
     return finish(arguments, files, loaded, started)
 
 
@@ -99,6 +103,47 @@ def _evidence(model: ProcessModel, results: Sequence[Result]) -> list[str]:
         for result in results
         if isinstance(result.evidence, ProcessRun)
     ]
+
+
+def save_first(model: ProcessModel, results: Sequence[Result], path: str | None) -> dict[str, str]:
+    """Save the first run as ITF."""
+    from quorate.files import write_atomically
+    from quorate.proof.process_itf import to_itf
+
+    found = next((result for result in results if isinstance(result.evidence, ProcessRun)), None)
+    if path is None or found is None or not isinstance(found.evidence, ProcessRun):
+        return {}
+    text = json.dumps(to_itf(model, found.evidence), indent=1) + "\n"
+    writing(path, lambda: write_atomically(path, text))
+    return {f"trace:{found.property}": path}
+
+
+def trace(arguments: argparse.Namespace) -> int:
+    """Show or replay a saved run."""
+    from quorate.proof import itf, process_itf
+    from quorate.proof.process_runs import replay
+    from quorate.proof.traces import ReplayError
+
+    if arguments.action not in ("show", "replay"):
+        raise UsageError(
+            f"`{arguments.action}` is for traces of relational protocols; of a Mercury program: show, replay"
+        )
+    (item,) = programs([load_any(arguments.protocol)], "trace")
+    try:
+        run = process_itf.from_itf(item.model, itf.load(arguments.trace))
+        replay(item.model, run)
+    except itf.TraceFormatError as problem:
+        raise UsageError(f"{arguments.trace}: {problem}") from None
+    except ReplayError as problem:
+        print(f"{arguments.trace}: the trace does not replay: {problem}", file=sys.stderr)
+        return 1
+    if arguments.action == "show":
+        print(show_run(item.model, run), end="")
+    else:
+        steps = len(run.steps)
+        claim = f"; the last state violates {run.violated}" if run.violated else ""
+        print(f"{arguments.trace}: the run of {steps} step{'s' * (steps != 1)} replays{claim}")
+    return 0
 
 
 def summary(model: ProcessModel) -> str:

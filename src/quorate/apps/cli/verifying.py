@@ -282,7 +282,7 @@ def evidence(model: Model, results: Sequence[Result]) -> list[str]:
 
 
 def save_trace(model: Model, results: Sequence[Result], path: str) -> dict[str, str]:
-    """Save the first run: of a relational protocol as ITF, of a round-based algorithm as JSON."""
+    """Save the first run as ITF."""
     from quorate.apps.cli.commands import save_first_trace
 
     if isinstance(model, RelationalModel):
@@ -291,7 +291,9 @@ def save_trace(model: Model, results: Sequence[Result], path: str) -> dict[str, 
         from quorate.apps.cli.rounds import save_first
 
         return save_first(model, results, path)
-    return {}
+    from quorate.apps.cli import processes
+
+    return processes.save_first(model, results, path)
 
 
 def _story(answer: Answer, model: Model, only: Sequence[str] | None) -> str:

@@ -7,6 +7,7 @@ together?  Read `workers` next for processes and limits.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, Protocol
@@ -18,6 +19,15 @@ from quorate.models.relational import enumeration_axiom
 
 Status = Literal["sat", "unsat", "unknown"]
 Option = tuple[str, str | int | bool]
+
+OTHER_WAYS: dict[str, tuple[tuple[Option, ...], ...]] = {
+    "z3": ((("random_seed", 1),), (("mbqi", False),)),
+    "cvc5": ((("prenex-quant", "none"),), (("finite-model-find", True),), (("mbqi", True),)),
+}
+"""Settings of a solver that often decide what it leaves open otherwise."""
+
+LOADED = 8
+"""How much longer than processor time a question may take by the clock, on a machine that is busy with other things."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +68,17 @@ class Task:
     options: tuple[Option, ...] = ()
     model: ModelRequest | None = None
     proof: bool = False
+    processor_time: bool = False
+    """`timeout` is about the processor time of the solver, so that an answer does not depend on what else runs."""
+    core: bool = False
+    """Ask cvc5 too which hypotheses sufficed; z3 says so in any case."""
     lazy: tuple[Vocabulary, tuple[Term, ...]] | None = None
     """The hypotheses as terms, to bring them in one by one as models violate them (z3 only)."""
+
+    @property
+    def wall_seconds(self) -> float:
+        """When a solver gives up by the clock."""
+        return self.timeout * (LOADED if self.processor_time else 1)
 
 
 @dataclass(frozen=True)
@@ -117,7 +136,7 @@ class Z3Backend:
         z3.set_param("memory_max_size", task.memory_mb)
         self.task = task
         self.solver = z3.Solver()
-        self.solver.set("timeout", int(task.timeout * 1000))
+        self.solver.set("timeout", int(task.wall_seconds * 1000))
         self.solver.set("random_seed", task.seed)
         for name, value in task.options:
             self.solver.set(name, value)
@@ -253,10 +272,12 @@ class Cvc5Backend:
         manager = cvc5.TermManager()
         solver = cvc5.Solver(manager)
         options: dict[str, str] = {
-            "tlimit-per": str(int(self.task.timeout * 1000)),
+            "tlimit-per": str(int(self.task.wall_seconds * 1000)),
             "full-saturate-quant": "true",
             "seed": str(self.task.seed),
         }
+        if self.task.core:
+            options |= {"produce-unsat-cores": "true"}
         if self.task.proof:
             options |= {"produce-proofs": "true", "proof-granularity": "dsl-rewrite"}
         options |= {
@@ -264,14 +285,19 @@ class Cvc5Backend:
         }
         for name, value in options.items():
             solver.setOption(name, value)
-        texts = self.task.hypotheses
-        used = texts if question.using is None else tuple(texts[i] for i in question.using)
-        lines = ["(set-logic ALL)", self.task.declarations, *(f"(assert {text})" for text in (*used, question.goal))]
+        used = tuple(range(len(self.task.hypotheses))) if question.using is None else question.using
+        texts = (*(self.task.hypotheses[i] for i in used), question.goal)
+        lines = ["(set-logic ALL)", self.task.declarations, *(f"(assert {text})" for text in texts)]
         try:
             run_cvc5_commands(solver, "\n".join(lines))
             result = solver.checkSat()
             if result.isUnsat():
-                return Reply("unsat", proof=cvc5_proof(solver) if self.task.proof else "", backend="cvc5")
+                return Reply(
+                    "unsat",
+                    core=cvc5_core(solver, used) if self.task.core else None,
+                    proof=cvc5_proof(solver) if self.task.proof else "",
+                    backend="cvc5",
+                )
             if result.isSat():
                 return Reply("sat", backend="cvc5")
             return Reply("unknown", _reason(str(result.getUnknownExplanation())), backend="cvc5")
@@ -288,6 +314,13 @@ def run_cvc5_commands(solver: Any, text: str) -> None:
     names = parser.getSymbolManager()
     while not (command := parser.nextCommand()).isNull():
         command.invoke(solver, names)
+
+
+def cvc5_core(solver: Any, hypotheses: Sequence[int]) -> tuple[int, ...]:
+    """Which of the hypotheses, asserted in this order, sufficed."""
+    needed = set(solver.getUnsatCore())
+    asserted = solver.getAssertions()[: len(hypotheses)]
+    return tuple(i for i, term in zip(hypotheses, asserted, strict=True) if term in needed)
 
 
 def cvc5_proof(solver: Any) -> str:

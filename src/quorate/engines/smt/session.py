@@ -12,7 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from quorate.engines.smt.backends import ModelRequest, Option, Question, Reply, Status, Task, decode, open_backend
+from quorate.engines.smt.backends import (
+    OTHER_WAYS,
+    ModelRequest,
+    Option,
+    Question,
+    Reply,
+    Status,
+    Task,
+    decode,
+    open_backend,
+)
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
 from quorate.logic.structures import EvaluationError, Evaluator, Structure
@@ -155,6 +165,26 @@ def solve(groups: Sequence[Group], limits: Limits) -> Iterator[tuple[int, int, A
             yield number, goal, _answer(prepared[number], goal, reply)
     for number, goal in stubborn:
         yield number, goal, _insist(prepared[number], goal, limits)
+
+
+def ask_both(group: Group, limits: Limits) -> Answer:
+    """Decide the one goal of a group by z3 and cvc5 in several ways at once; either says which hypotheses sufficed."""
+    ways: list[tuple[str, tuple[Option, ...]]] = [("z3", ()), ("cvc5", (("finite-model-find", True),))]
+    return _race_ways(group, [*ways, ("cvc5", ()), ("cvc5", (("prenex-quant", "none"),))], limits)
+
+
+def ask_one(solver: str, group: Group, limits: Limits) -> Answer:
+    """The same with one solver, in its several ways."""
+    return _race_ways(group, [(solver, options) for options in ((), *OTHER_WAYS[solver])], limits)
+
+
+def _race_ways(group: Group, ways: Sequence[tuple[str, tuple[Option, ...]]], limits: Limits) -> Answer:
+    prepared = prepare(group)
+    tasks = [
+        replace(prepared.task(limits, name, limits.timeout, [0], options), core=True, processor_time=True)
+        for name, options in ways
+    ]
+    return _answer(prepared, 0, race(tasks, limits.jobs)[1])
 
 
 def solve_here(group: Group, limits: Limits) -> list[Answer]:

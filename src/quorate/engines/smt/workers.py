@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections import deque
@@ -39,7 +40,7 @@ class _Running:
 
     @property
     def deadline(self) -> float:
-        return self.asked_at + self.task.timeout + GRACE_SECONDS
+        return self.asked_at + self.task.wall_seconds + GRACE_SECONDS
 
 
 def _context() -> Any:
@@ -52,6 +53,8 @@ def _serve(task: Task, connection: Connection) -> None:
         _limit_memory(task.memory_mb)
         backend = open_backend(task)
         for question in task.questions:
+            if task.processor_time:
+                _limit_processor(task.timeout)
             connection.send(backend.ask(question))
     except (MemoryError, KeyboardInterrupt, BrokenPipeError):
         pass
@@ -69,6 +72,13 @@ def _limit_memory(megabytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if hard == resource.RLIM_INFINITY or size < hard:
         resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+
+
+def _limit_processor(seconds: float) -> None:
+    """End this process once it has computed for so long, where the system can; by the clock it ends in any case."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _address_space() -> int:
@@ -159,7 +169,8 @@ def _receive(running: _Running) -> Reply | None:
 
 
 def _lost(running: _Running) -> Reply:
-    overran = running.deadline <= time.monotonic()
+    running.process.join(GRACE_SECONDS if running.deadline > time.monotonic() else 0)
+    overran = running.deadline <= time.monotonic() or running.process.exitcode == -getattr(signal, "SIGPROF", 0)
     reason = "timeout" if overran else "the solver process ended without an answer (memory limit or crash)"
     return Reply("unknown", reason, backend=running.task.backend)
 

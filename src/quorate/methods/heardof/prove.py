@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from quorate.engines.rounds.search import Search, State
-from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve
+from quorate.engines.smt.session import Answer, Goal, Group, Limits, ask_both, ask_one
 from quorate.logic.instances import instances
 from quorate.logic.terms import Forall, Symbol, Term, equal, forall, implies, neg
 from quorate.logic.transform import conjuncts, symbols_of
@@ -27,15 +27,18 @@ from quorate.models.quorums import Translation, relational
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.rounds import Node, RoundModel
 from quorate.proof.certificates import Certificate, certify
-from quorate.proof.checker import WITNESS
+from quorate.proof.checker import SOLVERS, WITNESS
 
 METHOD = "quorums and induction"
 Progress = Callable[[str], None]
 MOST_STATES = 4000
 """How many states of a small instance candidates are compared with."""
 
-PATIENCE = ((True, 1.5), (False, 1.5), (True, 6.0), (False, 20.0))
-"""How an obligation is asked: with few or with all hypotheses, and how long."""
+PATIENCE = (0.5, 2.0, 8.0)
+"""How many seconds each way to ask about an obligation gets, with few hypotheses first and then with all."""
+
+QUICK = 0.5
+"""If a solver needs longer for an obligation with the hypotheses of a hint, the hint has to say more, or less."""
 
 MOST_TRIES = 6
 """How many forms of U(v) are put to the solvers."""
@@ -119,19 +122,19 @@ def univalences(model: RoundModel) -> Iterator[Node]:
 
 
 class Samples:
-    """Reachable states between the phases of small instances."""
+    """Reachable states between the phases of small instances, as many as so much processor time allows."""
 
     def __init__(self, model: RoundModel, sizes: Sequence[int] = (2, 3, 4), seconds: float = 5.0) -> None:
         self.machine = Machine(model)
         self.states: list[tuple[int, dict[str, int], State]] = []
         plain = replace(model, invariants=(), safety=())
-        ends = time.monotonic() + seconds
-        begun = time.monotonic()
+        ends = time.process_time() + seconds
+        begun = time.process_time()
         for n in sizes:
-            if time.monotonic() - begun > seconds / 10:
+            if time.process_time() - begun > seconds / 10:
                 return
             for parameters in settings(model, n):
-                if time.monotonic() > ends:
+                if time.process_time() > ends:
                     return
                 self._collect(Search(Machine(plain), n, parameters, forget=False), ends)
 
@@ -144,7 +147,7 @@ class Samples:
                 if state.round == 0:
                     self.states.append((search.n, dict(search.parameters), state))
                     taken += 1
-            if taken > MOST_STATES or time.monotonic() > ends:
+            if taken > MOST_STATES or time.process_time() > ends:
                 return
 
     def _worlds(self) -> Iterator[World]:
@@ -285,18 +288,18 @@ def _decide(
     proof: Proof, pending: list[Obligation], alive: Sequence[Named], limits: Limits, progress: Progress
 ) -> None:
     """Answer obligations, with more and more patience."""
-    model = proof.relational
-    left = list(pending)
-    for lean, seconds in PATIENCE:
-        if not left:
-            return
-        groups = [_group(model, obligation, alive, lean) for obligation in left]
-        for number, _, answer in solve(groups, replace(limits, timeout=min(seconds, limits.timeout))):
-            proof.answers[left[number]] = answer
-            progress(
-                f"{sum(proof.answers[o].status == 'unsat' for o in pending if o in proof.answers)} obligations discharged"
-            )
-        left = [obligation for obligation in left if proof.answers[obligation].status != "unsat"]
+    model, left = proof.relational, pending
+    proof.answers |= {obligation: Answer("unknown", "not asked") for obligation in pending}
+    for seconds in PATIENCE:
+        within = replace(limits, timeout=min(seconds, limits.timeout))
+        for lean in (True, False):
+            for obligation in left:
+                answer = ask_both(_group(model, obligation, alive, lean), within)
+                if not lean or answer.status == "unsat":
+                    proof.answers[obligation] = answer
+                discharged = sum(proof.answers[o].status == "unsat" for o in pending)
+                progress(f"{discharged} obligations discharged")
+            left = [obligation for obligation in left if proof.answers[obligation].status == "unknown"]
 
 
 def _inductive(model: RelationalModel) -> list[Named]:
@@ -308,7 +311,7 @@ def _inductive(model: RelationalModel) -> list[Named]:
 def _implied(model: RelationalModel, item: Named, invariants: Sequence[Named], limits: Limits) -> bool:
     """Does a property follow from what holds in every state?"""
     group = Group((*model.background(), *invariants), (Goal(f"invariants imply {item.name}", neg(item.formula)),))
-    return all(answer.status == "unsat" for _, _, answer in solve([group], limits))
+    return ask_both(group, limits).status == "unsat"
 
 
 def _group(model: RelationalModel, obligation: Obligation, assumed: Sequence[Named], lean: bool) -> Group:
@@ -383,16 +386,56 @@ def _mutable(item: Named) -> set[Symbol]:
     return {symbol for symbol in symbols_of(item.formula) if symbol.mutable}
 
 
-def _witnesses(obligation: Obligation, answer: Answer, model: RelationalModel, limits: Limits) -> tuple[str, ...]:
-    """Terms that show what a claim says exists, where some do; solvers find it hard to guess them."""
-    query = instances([item.formula for item in answer.core], goal_formula(model, obligation))
-    if query is None:
-        return ()
-    offered = [Named(f"{WITNESS}{text}", formula) for text, formula in query.instances.items()]
-    known = [Named(f"{number}", formula) for number, formula in enumerate(query.hypotheses)]
-    group = Group((*known, *offered), (Goal(obligation.name, query.rest),))
-    ((_, _, found),) = solve([group], limits)
-    return tuple(item.name for item in found.core if item in offered) if found.status == "unsat" else ()
+@dataclass(frozen=True)
+class _Hint:
+    """What helps a solver with an obligation: hypotheses that suffice, and terms that show what the claim says exists."""
+
+    obligation: Obligation
+    model: RelationalModel
+    limits: Limits
+    core: tuple[Named, ...]
+    terms: tuple[Named, ...] = ()
+
+    def group(self) -> Group:
+        goal = goal_formula(self.model, self.obligation)
+        query = instances([item.formula for item in self.core], goal) if self.terms else None
+        if query is None:
+            return Group(self.core, (Goal(self.obligation.name, goal),))
+        known = [Named(f"{number}", formula) for number, formula in enumerate(query.hypotheses)]
+        return Group((*known, *self.terms), (Goal(self.obligation.name, query.rest),))
+
+    def confirmed(self) -> bool:
+        """Are both solvers quick with it?"""
+        within = replace(self.limits, timeout=QUICK * (8 if self.terms else 1))
+        return all(ask_one(solver, self.group(), within).status == "unsat" for solver in SOLVERS)
+
+    def shorter(self) -> _Hint:
+        """The same without hypotheses that can go: what one solver just passes over may be too much for the other."""
+        found, within = self, replace(self.limits, timeout=QUICK)
+        for item in self.core:
+            if item in found.core:
+                less = replace(found, core=tuple(other for other in found.core if other is not item))
+                answer = ask_both(less.group(), within)
+                found = replace(less, core=answer.core) if answer.status == "unsat" else found
+        return found
+
+    def witnessed(self) -> _Hint:
+        """The same with terms, which solvers find hard to guess, where the claim says that something exists."""
+        query = instances([item.formula for item in self.core], goal_formula(self.model, self.obligation))
+        if query is None:
+            return self
+        offered = tuple(Named(f"{WITNESS}{text}", formula) for text, formula in query.instances.items())
+        for _ in range(2):
+            core = ask_both(replace(self, terms=offered).group(), self.limits).core
+            offered = tuple(item for item in offered if item in core) or offered
+        return replace(self, terms=offered if set(offered) <= set(core) else ())
+
+
+def _hint(hint: _Hint) -> _Hint:
+    if hint.confirmed():
+        return hint
+    with_terms = hint.witnessed()
+    return with_terms if with_terms.terms and with_terms.confirmed() else hint.shorter().witnessed()
 
 
 def _certificate(proof: Proof, limits: Limits) -> Certificate:
@@ -403,14 +446,12 @@ def _certificate(proof: Proof, limits: Limits) -> Certificate:
         for transition in model.transitions
         for number, part in enumerate(conjuncts(transition.guard), 1)
     }
-    hints = {
-        obligation.name: (
-            *dict.fromkeys(numbers.get(item.formula, item.name) for item in answer.core),
-            *_witnesses(obligation, answer, model, limits),
-        )
-        for obligation, answer in proof.answers.items()
-        if obligation.claim in proof.proved
-    }
+    hints: dict[str, tuple[str, ...]] = {}
+    for obligation, answer in proof.answers.items():
+        if obligation.claim in proof.proved:
+            hint = _hint(_Hint(obligation, model, limits, answer.core))
+            names = dict.fromkeys(numbers.get(item.formula, item.name) for item in hint.core)
+            hints[obligation.name] = (*names, *(item.name for item in hint.terms))
     inductive = [item for item in proof.proved if item in _inductive(model)]
     hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety if item in inductive}
     return certify(model, [item for item in model.safety if item in proof.proved], inductive, hints)

@@ -3,7 +3,8 @@
 The checks are those of `phase`.  Lemmas come from the file or from templates, and are withdrawn until the rest supports itself;
 U(v) comes from the file or is found, and one that is too strong is replaced by a weaker one that is not.  What still fails is
 looked for in runs with few processes: a run from the initial states makes it a violation; otherwise the phase is shown, for the
-fewest processes, with the answer to whether any run reaches the state it starts in.
+fewest processes, with the answer to whether any run reaches the state it starts in.  Many processes are first covered by a proof
+for every n (`prove`), where the independent checker accepts one.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from dataclasses import dataclass, field, replace
 from quorate.engines.rounds.search import Search, State
 from quorate.engines.smt.ground import TRUE
 from quorate.engines.smt.session import Limits
-from quorate.methods.heardof.hunt import search_runs
+from quorate.methods.heardof.hunt import nobody_decides, search_runs
 from quorate.methods.heardof.phase import Answer, Lemma, Phases, Runs
-from quorate.methods.heardof.prove import MOST_TRIES, Samples, between_phases, univalences
+from quorate.methods.heardof.prove import MOST_TRIES, Samples, between_phases, prove, univalences
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, World, settings
+from quorate.models.quorums import relational
 from quorate.models.rounds import Node, Property, RoundModel
+from quorate.proof.checker import recheck
 from quorate.proof.round_traces import RoundTrace, window_of
 from quorate.proof.verdicts import Result, Verdict
 
@@ -51,6 +54,8 @@ def single(
     parameters = list(given if given is not None else settings(model, n))
     if not parameters:
         raise RoundsError(f"no values of the parameters are allowed for n = {n}")
+    if n > MOST_PROCESSES and (covering := _for_every_n(model, n, limits, progress)) is not None:
+        return covering
     checking = Checking(model, n, parameters, limits, progress)
     found = checking.found
     failing = checking.run()
@@ -86,6 +91,33 @@ def single(
             Result(item.name, "safety", verdict, METHOD, scope, reason, span=item.span, seconds=seconds, rounds=trace)
         )
     return replace(found, results=tuple(results), notes=notes)
+
+
+def _for_every_n(model: RoundModel, n: int, limits: Limits, progress: Progress) -> Single | None:
+    """The answers for n processes from a certificate for every n that the checker accepts; None if a property has none."""
+    started = time.monotonic()
+    try:
+        proof = prove(model, limits, progress)
+    except RoundsError:
+        return None
+    if proof.open or proof.certificate is None:
+        return None
+    if nobody_decides(model, limits.timeout):
+        raise RoundsError("with 2, 3 and 4 processes, nobody can decide in a phase: the checks would say nothing")
+    progress("re-checking the certificate for every n")
+    outcomes = recheck(relational(model)[0], proof.certificate, limits.timeout, limits.memory_mb, limits.jobs)
+    if not all(outcome.accepted for outcome in outcomes):
+        return None
+    seconds = time.monotonic() - started
+    reason = "a phase with any number of processes, by lemmas about quorums that are proved for every n"
+    results = tuple(
+        Result(item.name, "safety", "proved", METHOD, f"n={n}", reason, span=item.span, seconds=seconds)
+        for item in model.safety
+    )
+    names = {item.name for item in proof.proved}
+    lemmas = [lemma for lemma in proof.invariants if lemma[0] in names]
+    note = f"n = {n} is covered by a proof for every n; `quorate verify FILE --certificate PATH` saves it"
+    return Single(results, [], lemmas, proof.univalent if "univalence" in names else None, [note])
 
 
 class Checking:
@@ -346,6 +378,9 @@ class Checking:
                 return f"no run reaches its first state within {search.found.depth} rounds"
         return "no run reaches its first state: the lemmas allow too much"
 
+
+MOST_PROCESSES = 30
+"""With how many processes n × n heard-of sets are still a small question."""
 
 MOST_STATES = 200_000
 """How many states are searched for the start of a phase."""

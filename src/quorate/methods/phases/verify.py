@@ -1,7 +1,8 @@
 """Is a Mercury program right for every number of processes?
 
 Violations are looked for first, with 1, 2, 3 processes.  What is not violated is decided for all sizes at once by backward search
-(`coverability`), first as it is, then with guesses guided by the states of one larger instance.  What is proved comes with a
+(`coverability`), first as it is, then with guesses guided by the states of one larger instance, which is searched for violations
+as well.  What is proved comes with a
 certificate: formulas that the independent checker establishes again from the program's text.
 """
 
@@ -101,6 +102,8 @@ class _Verification:
                     samples[size] = views(seen, size)
                 if size > 1:
                     self._attempt(samples, Limits(processes=5, guesses=10, ends=self.ends), 2.0, turned)
+        for processes in LARGE[:2]:
+            self.hunt(processes, time.monotonic() + (self.ends - time.monotonic()) / 4)
         self._attempt(samples, Limits(ends=time.monotonic() + (self.ends - time.monotonic()) / 2))
         if self._undecided():
             self.backwards = Backwards(self.states, most_winners=6)
@@ -146,7 +149,9 @@ class _Verification:
             return []
         if not explored.finished:
             return []
-        if self.states.steps.exact:
+        if not set(explored.found.violations).isdisjoint(item.name for item in self.open()):
+            self.hunt(processes, self.ends)
+        elif self.states.steps.exact:
             self.searched.setdefault(processes, explored.found.states)
         return [self._view(instance, fields) for fields in explored.states]
 
