@@ -8,6 +8,7 @@ asked again, and when all is settled everything stops.  Read `racing` for the pr
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,9 +21,11 @@ from quorate.engines.smt.session import Limits
 from quorate.logic.terms import Sort
 from quorate.models.forms import Model, NoForm, relational_form
 from quorate.models.process import ProcessModel
-from quorate.models.relational import RelationalModel
+from quorate.models.relational import Liveness, RelationalModel
 from quorate.models.rounds import RoundModel
+from quorate.proof import liveness
 from quorate.proof.certificates import Certificate, CertificateError
+from quorate.proof.liveness import LivenessCertificate
 from quorate.proof.verdicts import Result, Verdict
 
 Tell = Callable[[str], None]
@@ -47,14 +50,20 @@ class Question:
 
     @property
     def names(self) -> list[str]:
-        return [item.name for item in self.model.safety]
+        return [item.name for item in (*self.model.safety, *lively(self.model))]
 
     def only(self, names: Iterable[str]) -> Question:
-        """The same question about some of the safety properties."""
+        """The same question about some of the properties."""
         wanted = set(names)
-        safety = tuple(item for item in self.model.safety if item.name in wanted)
-        part = replace(self.model, safety=safety)  # type: ignore[arg-type]
+        part: Any = replace(self.model, safety=tuple(item for item in self.model.safety if item.name in wanted))  # type: ignore[arg-type]
+        if isinstance(part, RelationalModel):
+            part = replace(part, liveness=tuple(item for item in part.liveness if item.name in wanted))
         return replace(self, model=part, whole=self.whole or self.model)
+
+
+def lively(model: Model) -> tuple[Liveness, ...]:
+    """The liveness properties of a model."""
+    return model.liveness if isinstance(model, RelationalModel) else ()
 
 
 @dataclass(frozen=True)
@@ -70,11 +79,28 @@ class Lemma:
 class Proof:
     """A certificate that the independent checker has accepted: so many obligations, each by both solvers."""
 
-    certificate: Certificate
+    certificate: Certificate | LivenessCertificate
     obligations: int
     lemmas: tuple[Lemma, ...] = ()
     found: bool = True
     """Were the lemmas found, and are they for people to read?  Otherwise the file gives them, or they are very many."""
+    words: tuple[str, ...] = ()
+    """Why it holds, for people to read, where lemmas do not tell: the stages of a ranking, the map of a cutoff."""
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """The names of what is proved."""
+        if isinstance(self.certificate, LivenessCertificate):
+            return tuple(proved.argument.property for proved in self.certificate.proved)
+        return self.certificate.safety
+
+    def document(self, model: Model) -> dict[str, Any]:
+        """The certificate as data, for a file."""
+        if isinstance(self.certificate, LivenessCertificate):
+            assert isinstance(model, RelationalModel)
+            found: dict[str, Any] = json.loads(liveness.write(model, self.certificate))
+            return found
+        return self.certificate.to_json()
 
 
 @dataclass(frozen=True)
@@ -107,6 +133,8 @@ class Method:
     """Seconds for each round."""
     apart: bool = True
     """Does it answer each property by itself?  Otherwise it starts again when a property turns out to be violated."""
+    kind: Literal["safety", "liveness"] = "safety"
+    """What properties it speaks of."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +159,17 @@ class Answer:
     seconds: float = 0.0
     interrupted: bool = False
 
+    def joined(self, later: Answer) -> Answer:
+        """This answer and a later one about other properties."""
+        return Answer(
+            self.results + later.results,
+            self.proofs + later.proofs,
+            self.established + later.established,
+            self.events + later.events,
+            self.seconds + later.seconds,
+            later.interrupted,
+        )
+
 
 # -- the race --------------------------------------------------------------------------------------------------------------
 
@@ -143,15 +182,26 @@ def verify(
 ) -> Answer:
     """Answer every property of a model; `only` names the methods to use, by default all that apply.
 
-    What is `known` has been established before: runs replayed, certificates accepted.
+    What is `known` has been established before: runs replayed, certificates accepted.  Safety is asked about first, liveness
+    in the time that is left, which is half of it at least; properties that no method of `only` speaks of are not asked about.
     """
     methods = [method for method in methods_for(question.model) if not only or method.name in only]
-    race = _Race(question, methods, watch)
-    for finding in known:
-        race.take("saved", finding)
-    if race.open:
-        race.run()
-    return race.answer()
+    answer = Answer(())
+    for kind, items in (("safety", question.model.safety), ("liveness", lively(question.model))):
+        chosen = [method for method in methods if method.kind == kind]
+        if answer.interrupted or not items or (only and not chosen):
+            continue
+        later = kind == "safety" and any(method.kind == "liveness" for method in methods)
+        seconds = question.seconds / 2 if later else question.seconds - answer.seconds
+        part = replace(question.only(item.name for item in items), seconds=seconds)
+        race = _Race(part, chosen, watch, answer.seconds)
+        for finding in known:
+            race.take("saved", finding)
+        if race.open:
+            race.run()
+        answer = answer.joined(race.answer())
+    theorems = [] if answer.interrupted else _theorems(question)
+    return replace(answer, results=(*answer.results, *theorems))
 
 
 def crowding() -> float:
@@ -163,8 +213,10 @@ def crowding() -> float:
 
 
 class _Race:
-    def __init__(self, question: Question, methods: Sequence[Method], watch: Callable[[Event], None]) -> None:
-        self.question, self.methods, self.watch = question, methods, watch
+    def __init__(
+        self, question: Question, methods: Sequence[Method], watch: Callable[[Event], None], before: float
+    ) -> None:
+        self.question, self.methods, self.watch, self.before = question, methods, watch, before
         self.started = time.monotonic()
         self.settled: dict[str, Result] = {}
         self.suggested: dict[str, Result] = {}
@@ -175,7 +227,7 @@ class _Race:
         self.interrupted = False
         most = max([len(method.rounds) for method in methods], default=0)
         order = [(method, number) for number in range(most) for method in methods if number < len(method.rounds)]
-        order.sort(key=lambda item: item[0].rounds[item[1]])
+        order.sort(key=lambda item: item[0].rounds[item[1]] if item[0].aim == "violation" else item[1])
         self.waiting = {aim: [item for item in order if item[0].aim == aim] for aim in ("violation", "proof")}
         self.running: list[tuple[racing.Racer, Method, float]] = []
         self.spent = {"violation": 0.0, "proof": 0.0}
@@ -185,7 +237,7 @@ class _Race:
         return [name for name in self.question.names if name not in self.settled]
 
     def say(self, kind: Any, method: str, text: str, results: tuple[Result, ...] = ()) -> None:
-        event = Event(kind, method, text, time.monotonic() - self.started, results)
+        event = Event(kind, method, text, self.before + time.monotonic() - self.started, results)
         if kind != "doing":
             self.events.append(event)
         self.watch(event)
@@ -276,7 +328,7 @@ class _Race:
     def backed(self, result: Result, proof: Proof | None) -> bool:
         """Is there what a verdict needs: a certificate that speaks of the property, or a run of it that replays?"""
         if result.verdict == "proved":
-            return proof is not None and result.property in proof.certificate.safety
+            return proof is not None and result.property in proof.properties
         return result.verdict == "violated" and _replays(self.question.model, result)
 
     def stop(self, items: list[tuple[racing.Racer, Method, float]]) -> None:
@@ -289,8 +341,6 @@ class _Race:
 
     def answer(self) -> Answer:
         results = [self.settled.get(name) or self.left_open(name) for name in self.question.names]
-        if not self.interrupted:
-            results += _theorems(self.question)
         seconds = time.monotonic() - self.started
         established = tuple(dict.fromkeys(self.established.values()))
         return Answer(tuple(results), tuple(self.proofs), established, tuple(self.events), seconds, self.interrupted)
@@ -300,14 +350,16 @@ class _Race:
         seconds = time.monotonic() - self.started
         if name in self.suggested:
             return replace(self.suggested[name], seconds=seconds)
-        item = next(item for item in self.question.model.safety if item.name == name)
+        model = self.question.model
+        item = next(item for item in (*model.safety, *lively(model)) if item.name == name)
+        kind: Literal["safety", "liveness"] = "liveness" if isinstance(item, Liveness) else "safety"
         late = seconds >= self.question.seconds - 1.0
         why = "interrupted" if self.interrupted else f"no answer in {self.question.seconds:g} s" if late else ""
         said = [text for method in self.methods if (text := self.reasons.get(method.name))] if not late else []
         reason = "; ".join(filter(None, [why, *said, *dict.fromkeys(self.established.values())]))
         methods = ", ".join(dict.fromkeys(method.name for method in self.methods))
         verdict: Verdict = "unknown"
-        return Result(name, "safety", verdict, methods, "", reason or "no method applies", None, item.span, seconds)
+        return Result(name, kind, verdict, methods, "", reason or "no method applies", None, item.span, seconds)
 
 
 def _replays(model: Model, result: Result) -> bool:
@@ -352,14 +404,18 @@ def _theorems(question: Question) -> list[Result]:
 # -- what counts as a proof ------------------------------------------------------------------------------------------------
 
 
-def accepted(question: Question, certificate: Certificate, tell: Tell) -> int | str:
+def accepted(question: Question, certificate: Certificate | LivenessCertificate, tell: Tell) -> int | str:
     """How many obligations the independent checker discharged, all of them; or why it does not accept the certificate."""
-    from quorate.proof.checker import recheck
+    from quorate.proof import checker
 
     limits, count = question.limits, 0
     try:
         form = relational_form(question.whole or question.model)
-        for outcome in recheck(form, certificate, limits.timeout, limits.memory_mb, max(CHECKERS, limits.jobs)):
+        if isinstance(certificate, LivenessCertificate):
+            listed = liveness.sections(form, certificate)
+        else:
+            listed = checker.sections(form, certificate)
+        for outcome in checker.discharge(listed, limits.timeout, limits.memory_mb, max(CHECKERS, limits.jobs)):
             if not outcome.accepted:
                 return f"the checker does not accept the proof that was found: {outcome.obligation.name}"
             count += 1
@@ -377,6 +433,7 @@ def _proved(
     lemmas: Sequence[Lemma],
     tell: Tell,
     found: bool = True,
+    words: Sequence[str] = (),
 ) -> Finding:
     """The finding that a certificate proves what it speaks of, if the checker accepts it."""
     count = accepted(question, certificate, tell)
@@ -388,7 +445,7 @@ def _proved(
         for item in question.model.safety
         if item.name in certificate.safety
     ]
-    return Finding(tuple(results), Proof(certificate, count, tuple(lemmas), found))
+    return Finding(tuple(results), Proof(certificate, count, tuple(lemmas), found, tuple(words)))
 
 
 def _needed_by(certificate: Certificate, transitions: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -410,7 +467,8 @@ def borrowed(question: Question, lender: RelationalModel, proof: Proof, tell: Te
     same = replace(lender, safety=model.safety, invariants=(), expectations=()) == replace(
         model, invariants=(), expectations=()
     )
-    if not same or model.source is None or not set(question.names) <= {item.name for item in lender.safety}:
+    named = {item.name for item in model.safety} <= {item.name for item in lender.safety}
+    if not same or not named or model.source is None or not isinstance(proof.certificate, Certificate):
         return Finding()
     certificate = replace(proof.certificate, protocol=Path(model.source.path).name, sha256=model.source.sha256)
     found = _proved(question, certificate, "induction", "all sizes", proof.lemmas, tell, found=False)
@@ -622,6 +680,61 @@ def infer(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     yield _proved(question, outcome.certificate, "inference", "all sizes", lemmas, tell)
 
 
+def cutoff(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
+    """A small instance that shows every violation, and is safe; or a violation of it."""
+    from quorate.engines.explicit.compile import CompilerError
+    from quorate.engines.explicit.worlds import InstanceError
+    from quorate.methods.cutoff.cutoff import METHOD, Options
+    from quorate.methods.cutoff.cutoff import cutoff as search
+    from quorate.methods.cutoff.show import explained, small_instance
+
+    model = _relational(question)
+    try:
+        outcome = search(model, question.limits, Options(question.seconds), tell)
+    except (CompilerError, InstanceError) as problem:
+        yield Finding(reason=f"cutoffs cannot be looked for: {problem}")
+        return
+    if outcome.certificate is None:
+        bad = tuple(result for result in outcome.results if result.verdict == "violated")
+        why = next((result.reason for result in outcome.results if result.verdict == "unknown"), "")
+        yield Finding(bad, reason=why)
+        return
+    sizes = ", ".join(f"{found.sort}={found.cutoff.size}" for found in outcome.found if found.cutoff)
+    words = [*(line for found in outcome.found for line in explained(found)), *small_instance(outcome)]
+    yield _proved(question, outcome.certificate, METHOD, f"all sizes, cutoff {sizes}", (), tell, words=words)
+
+
+def live(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
+    """Fair runs that violate a liveness property, then rankings that exclude them."""
+    from quorate.engines.explicit.compile import CompilerError
+    from quorate.methods.liveness.live import Options
+    from quorate.methods.liveness.live import live as search
+    from quorate.methods.liveness.show import explanation
+
+    model = _relational(question)
+    each = question.seconds / len(model.liveness)
+    try:
+        outcome = search(model, question.limits, Options(each, question.limits.seed), tell)
+    except CompilerError as problem:
+        yield Finding(reason=f"liveness cannot be looked at: {problem}")
+        return
+    whole = question.whole or question.model
+    assert isinstance(whole, RelationalModel)
+    proofs = {proved.argument.property: (proved, support) for proved, support in outcome.proved}
+    for result in outcome.results:
+        if result.verdict == "violated":
+            yield Finding((result,))
+        elif result.verdict == "proved":
+            proved, support = proofs[result.property]
+            certificate = liveness.certify(whole, [proved])
+            count = sum(len(section.obligations) for section in liveness.sections(whole, certificate))
+            words = tuple(explanation(whole, proved, support).splitlines())
+            reason = f"{result.reason}; certificate checked: {count} obligations, two solvers"
+            yield Finding((replace(result, reason=reason),), Proof(certificate, count, words=words))
+        else:
+            yield Finding(suggestions=(result,))
+
+
 # -- methods for Mercury programs and round-based algorithms ---------------------------------------------------------------
 
 
@@ -724,6 +837,8 @@ INSTANCES = Method("instances", "violation", "all states of small instances", in
 SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 40.0))
 INDUCT = Method("induct", "proof", "induction with the file's own invariants", induct, (HOUR,))
 INFER = Method("infer", "proof", "finding the invariants", infer, (HOUR,), apart=False)
+CUTOFF = Method("cutoff", "proof", "a small instance that stands for all sizes", cutoff, (2.0,), apart=False)
+LIVE = Method("live", "proof", "rankings, or a fair run that starves", live, (HOUR,), kind="liveness")
 PHASES = Method("phases", "proof", "backward search over all numbers of processes", phases, (HOUR,))
 QUORUMS = Method("quorums", "proof", "induction over quorums, for every n", quorums, (HOUR,))
 PROCESSES = Method("instances", "violation", "all runs with few processes", some_processes, (1.0, HOUR))
@@ -735,4 +850,6 @@ def methods_for(model: Model) -> tuple[Method, ...]:
         return (PHASES,)
     if isinstance(model, RoundModel):
         return (PROCESSES, QUORUMS)
-    return (BOUNDED, INSTANCES, SIMULATE, INDUCT, INFER)
+    proofs = (INDUCT, CUTOFF, INFER) if model.invariants else (CUTOFF, INDUCT, INFER)
+    safety = (BOUNDED, INSTANCES, SIMULATE, *proofs) if model.safety else ()
+    return (*safety, LIVE) if model.liveness else safety
