@@ -85,6 +85,7 @@ def _live(
             connection.send(Message("doing", text))
 
     try:
+        sys.unraisablehook = _quietly
         signal.signal(signal.SIGTERM, interrupt)
         held.close()
         other.close()
@@ -104,6 +105,12 @@ def _live(
     finally:
         with contextlib.suppress(OSError):
             connection.close()
+
+
+def _quietly(problem: Any) -> None:
+    """A racer that is stopped while it clears up some object says nothing about it."""
+    if problem.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(problem)
 
 
 def _end_with_parent(lifeline: Connection) -> None:
