@@ -32,8 +32,11 @@ Tell = Callable[[str], None]
 
 CHECKERS = 2
 """How many solvers the checker asks at once: what one does not answer, another may at once."""
-AHEAD, SHARE = 0.5, 0.5
+AHEAD, SHARE = 0.5, 0.35
 """Where proofs are looked for too, violations get that many seconds more than that share of the seconds spent on proofs."""
+SHORT = 3.0
+"""Rounds of at most that many seconds begin whenever there is some time for violations; longer ones, once there is enough."""
+HOUR = 3600.0
 
 
 @dataclass(frozen=True)
@@ -283,7 +286,9 @@ class _Race:
         """Hunting must not cost a proof much: it keeps to its share while proofs are looked for."""
         proving = self.waiting["proof"] or any(method.aim == "proof" for _, method, _ in self.running)
         spent = self.spent["proof"] + sum(racer.seconds for racer, method, _ in self.running if method.aim == "proof")
-        return bool(proving) and self.spent["violation"] > AHEAD + SHARE * spent
+        method, number = self.waiting["violation"][0]
+        longer = method.rounds[number] if SHORT < method.rounds[number] < HOUR else 0.0
+        return bool(proving) and self.spent["violation"] + crowding() * (longer - AHEAD) > SHARE * spent
 
     def hear(self, racer: racing.Racer, message: racing.Message) -> None:
         if message.kind == "doing":
@@ -513,7 +518,7 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     model = _relational(question)
     ends = time.monotonic() + question.seconds
     open_properties = list(model.safety)
-    depth = (12, 16, 16, 24, 32)[number]
+    depth = (12, 12, 16, 16, 24, 32)[number]
 
     def violated(trace: Any, scope: str) -> Finding:
         item = next(item for item in open_properties if item.name == trace.violated)
@@ -829,12 +834,11 @@ def some_processes(question: Question, number: int, tell: Tell) -> Iterator[Find
         yield Finding(reason=str(problem), complete=True)
 
 
-HOUR = 3600.0
 BOUNDED = Method(
-    "bounded", "violation", "runs of bounded length at small sizes, by SAT", bounded, (1.0, 12.0, 30.0, 60.0, HOUR)
+    "bounded", "violation", "runs of bounded length at small sizes, by SAT", bounded, (1.0, 4.0, 12.0, 30.0, 60.0, HOUR)
 )
-INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.5, 40.0, 120.0))
-SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 40.0))
+INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.5, 10.0, 40.0, 120.0))
+SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 8.0, 40.0))
 INDUCT = Method("induct", "proof", "induction with the file's own invariants", induct, (HOUR,))
 INFER = Method("infer", "proof", "finding the invariants", infer, (HOUR,), apart=False)
 CUTOFF = Method("cutoff", "proof", "a small instance that stands for all sizes", cutoff, (2.0,), apart=False)
