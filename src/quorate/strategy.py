@@ -491,15 +491,19 @@ def _relational(question: Question) -> RelationalModel:
 
 
 def _sizes_to_try(model: RelationalModel) -> list[dict[Sort, int]]:
-    """Two of everything, then three of one sort, three of everything, four of one sort, four of everything.
+    """What the properties name, then two of everything, three of one sort, three of everything, four of one sort, and so on.
 
-    Sorts that the axioms order come first: they are ballots, epochs and the like, and it takes some of them to go wrong.
+    Sorts that the axioms order come first: they are ballots, epochs and the like, and it takes some of them to go wrong, one
+    more than the properties name for a start.
     """
+    from quorate.logic.terms import Forall
     from quorate.methods.inference.language import total_orders
 
     ordered = total_orders(model)
     sorts = sorted((sort for sort in model.sorts if sort.uninterpreted), key=lambda sort: sort not in ordered)
-    found: list[dict[Sort, int]] = []
+    prefixes = [item.formula.variables for item in model.safety if isinstance(item.formula, Forall)]
+    named = {sort: max([1, *([v.sort for v in prefix].count(sort) for prefix in prefixes)]) for sort in sorts}
+    found: list[dict[Sort, int]] = [{sort: min(4, named[sort] + (sort in ordered)) for sort in sorts}]
     for size in (2, 3, 4):
         base = dict.fromkeys(sorts, max(2, size - 1))
         found += [{**base, sort: size} for sort in sorts if size > 2]
