@@ -37,6 +37,8 @@ AHEAD, SHARE = 0.5, 0.35
 SHORT = 3.0
 """Rounds of at most that many seconds begin whenever there is some time for violations; longer ones, once there is enough."""
 HOUR = 3600.0
+SEARCHING = 1.2
+"""Processor seconds for a first look for cutoffs."""
 
 
 @dataclass(frozen=True)
@@ -699,14 +701,16 @@ def cutoff(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
 
     model = _relational(question)
     try:
-        outcome = search(model, question.limits, Options(question.seconds), tell)
+        short = Options(question.seconds / 15, processor=SEARCHING, longer=question.seconds, alone=False)
+        outcome = search(model, question.limits, short if number == 0 else Options(question.seconds), tell)
     except (CompilerError, InstanceError) as problem:
         yield Finding(reason=f"cutoffs cannot be looked for: {problem}")
         return
     if outcome.certificate is None:
         bad = tuple(result for result in outcome.results if result.verdict == "violated")
         why = next((result.reason for result in outcome.results if result.verdict == "unknown"), "")
-        yield Finding(bad, reason=why)
+        hopeless = not outcome.found and not any(failed.cut_short for failed in outcome.failed)
+        yield Finding(bad, reason=why, complete=hopeless)
         return
     sizes = ", ".join(f"{found.sort}={found.cutoff.size}" for found in outcome.found if found.cutoff)
     words = [*(line for found in outcome.found for line in explained(found)), *small_instance(outcome)]
@@ -845,7 +849,7 @@ INSTANCES = Method("instances", "violation", "all states of small instances", in
 SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 8.0, 40.0))
 INDUCT = Method("induct", "proof", "induction with the file's own invariants", induct, (HOUR,))
 INFER = Method("infer", "proof", "finding the invariants", infer, (HOUR,), apart=False)
-CUTOFF = Method("cutoff", "proof", "a small instance that stands for all sizes", cutoff, (2.0,), apart=False)
+CUTOFF = Method("cutoff", "proof", "a small instance that stands for all sizes", cutoff, (30.0, HOUR), apart=False)
 LIVE = Method("live", "proof", "rankings, or a fair run that starves", live, (HOUR,), kind="liveness")
 PHASES = Method("phases", "proof", "backward search over all numbers of processes", phases, (HOUR,))
 QUORUMS = Method("quorums", "proof", "induction over quorums, for every n", quorums, (HOUR,))

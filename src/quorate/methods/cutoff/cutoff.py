@@ -42,11 +42,17 @@ class Options:
     """`seconds` for all of it: half of them, by the processor, for cutoffs; what is left, by the clock, for what remains."""
 
     seconds: float = 60.0
+    processor: float | None = None
+    """Processor seconds for cutoffs, where it is not to be half of the seconds."""
+    longer: float | None = None
+    """Seconds for all of it where at most one sort of the small instance has no size, so that it is worth some more."""
+    alone: bool = True
+    """Does nobody else look for violations?  Then instances are searched for one where there is no cutoff."""
 
     @property
-    def each(self) -> float:
-        """Processor seconds for each sort that is tried."""
-        return self.seconds / 4
+    def searching(self) -> float:
+        """Processor seconds for cutoffs."""
+        return self.seconds / 2 if self.processor is None else self.processor
 
 
 @dataclass
@@ -81,7 +87,7 @@ def cutoff(
     solve_here(Group((), (Goal("is z3 there", TRUE),)), limits)
     began = processor_seconds()
     while True:
-        search = _next(small, outcome, limits, began + options.seconds / 2, options.each, progress)
+        search = _next(small, outcome, limits, began + options.searching, options.searching / 2, progress)
         if search is None:
             break
         assert search.pair is not None
@@ -90,11 +96,13 @@ def cutoff(
     outcome.cutoff_seconds = processor_seconds() - began
     outcome.unbounded = tuple(sort for sort in small.sorts if sort.uninterpreted)
     if not outcome.found:
-        outcome.verification = _candidate_instance(flattened(model))
+        outcome.verification = _candidate_instance(flattened(model)) if options.alone else None
         return _finished(outcome, started, "no cutoff was found")
     first = outcome.found[0]
     assert first.pair is not None and first.cutoff is not None
     outcome.vacuous = tuple(vacuous(first.pair, first.cutoff, limits))
+    if options.longer is not None and len(outcome.unbounded) <= 1:
+        ends = started + options.longer
     progress("verifying the small instance")
     outcome.verification = verify(small, limits, max(1.0, ends - time.monotonic()), progress)
     if outcome.verification.certificate is not None:
