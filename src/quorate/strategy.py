@@ -212,7 +212,7 @@ def verify(
 def crowding() -> float:
     """How many processes share a core: rounds are longer by that much, so that they do as much on a busy machine."""
     try:
-        return min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+        return min(8.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
     except OSError:
         return 1.0
 
@@ -553,7 +553,7 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
             left = ends - time.monotonic()
             if left <= 0.05:
                 return
-            each = max(question.seconds / 6, left / (len(listed) - place))
+            each = 0.6 * left if place == 0 else max(question.seconds / 6, left / (len(listed) - place))
             tell(f"runs of up to {depth} steps, {_shown_sizes(sizes)}")
             found = finite_search(model, open_properties, sizes, depth, question.limits, min(left, each))
             if found is not None and found.trace is not None:
@@ -843,9 +843,9 @@ def some_processes(question: Question, number: int, tell: Tell) -> Iterator[Find
 
 
 BOUNDED = Method(
-    "bounded", "violation", "runs of bounded length at small sizes, by SAT", bounded, (1.0, 4.0, 12.0, 30.0, 60.0, HOUR)
+    "bounded", "violation", "runs of bounded length at small sizes, by SAT", bounded, (1.6, 4.0, 12.0, 30.0, 60.0, HOUR)
 )
-INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.5, 10.0, 40.0, 120.0))
+INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.8, 10.0, 40.0, 120.0))
 SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 8.0, 40.0))
 INDUCT = Method("induct", "proof", "induction with the file's own invariants", induct, (HOUR,))
 INFER = Method("infer", "proof", "finding the invariants", infer, (HOUR,), apart=False)
