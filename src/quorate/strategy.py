@@ -37,7 +37,7 @@ AHEAD, SHARE = 0.5, 0.35
 SHORT = 3.0
 """Rounds of at most that many seconds begin whenever there is some time for violations; longer ones, once there is enough."""
 HOUR = 3600.0
-SEARCHING = 1.2
+SEARCHING = 1.4
 """Processor seconds for a first look for cutoffs."""
 
 
@@ -553,7 +553,7 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
             left = ends - time.monotonic()
             if left <= 0.05:
                 return
-            each = 0.6 * left if place == 0 else max(question.seconds / 6, left / (len(listed) - place))
+            each = 0.7 * left if place == 0 else max(question.seconds / 6, left / (len(listed) - place))
             tell(f"runs of up to {depth} steps, {_shown_sizes(sizes)}")
             found = finite_search(model, open_properties, sizes, depth, question.limits, min(left, each))
             if found is not None and found.trace is not None:
@@ -843,7 +843,7 @@ def some_processes(question: Question, number: int, tell: Tell) -> Iterator[Find
 
 
 BOUNDED = Method(
-    "bounded", "violation", "runs of bounded length at small sizes, by SAT", bounded, (1.6, 4.0, 12.0, 30.0, 60.0, HOUR)
+    "bounded", "violation", "runs of bounded length at small sizes, by SAT", bounded, (1.3, 4.0, 12.0, 30.0, 60.0, HOUR)
 )
 INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.8, 10.0, 40.0, 120.0))
 SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 8.0, 40.0))

@@ -34,6 +34,9 @@ METHOD = "cutoff"
 INSTANCE_SECONDS, MOST_MORE = 5.0, 2
 """How long instances are searched for a violation where there is no cutoff, and how much larger than the property suggests."""
 
+LOOK = 0.5
+"""Processor seconds that a first look at a sort takes at least, if that much is left."""
+
 Progress = Callable[[str], None]
 
 
@@ -117,7 +120,8 @@ def _next(
     facts = Facts(model)
     before = {search.sort.name for search in outcome.failed}
     order = sorted(promising(model), key=lambda sort: sort.name in before)
-    for seconds in (each / 5,) if outcome.found else (each / 5, each):
+    look = max(LOOK, each / 5)
+    for seconds in (look,) if outcome.found else (look, each):
         outcome.failed = []
         for sort in order:
             search = find_cutoff(model, sort, limits, facts, min(ends, processor_seconds() + seconds), progress)
