@@ -179,6 +179,22 @@ def test_given_invariants_that_do_not_suffice_come_with_a_counterexample_to_indu
     assert isinstance(result.evidence, Trace) and result.evidence.kind == "cti"
 
 
+def test_hunts_begin_with_what_the_properties_name() -> None:
+    """Two decided values need two values and no more acceptors than one; ballots are ordered, and there is one more of them."""
+    model = load_model(PROTOCOLS / "relational/broken/vertical_paxos_looks_nowhere.ivy").model
+    assert isinstance(model, RelationalModel)
+    first, second = strategy._sizes_to_try(model)[:2]
+    sizes = {sort.name: size for sort, size in first.items()}
+    assert sizes == {"ballot": 3, "value": 2, "acceptor": 1, "quorum": 1, "configuration": 1}
+    assert set(second.values()) == {2}
+
+
+def test_where_a_file_brings_invariants_induction_goes_first() -> None:
+    bare, given = (load_model(PROTOCOLS / f"relational/{name}").model for name in ("paxos.pyv", "proofs/paxos.pyv"))
+    proofs = [[method.name for method in methods_for(model) if method.aim == "proof"] for model in (bare, given)]
+    assert proofs == [["cutoff", "induct", "infer"], ["induct", "cutoff", "infer"]]
+
+
 # -- nothing is proved without a certificate that the checker accepts ---------------------------------------------------------
 
 
