@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def latest(names: list[str]) -> list[dict[str, Any]]:
     for name in names:
         own: dict[str, list[dict[str, Any]]] = {}
         for result in json.loads(Path(name).read_text(encoding="utf-8"))["results"]:
-            own.setdefault(result["file"], []).append(result)
+            file = normpath(result["file"])
+            own.setdefault(file, []).append({**result, "file": file})
         found |= own
     return [result for results in found.values() for result in results]
 
