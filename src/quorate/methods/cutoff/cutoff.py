@@ -107,7 +107,7 @@ def cutoff(
     if options.longer is not None and len(outcome.unbounded) <= 1:
         ends = started + options.longer
     progress("verifying the small instance")
-    outcome.verification = verify(small, limits, max(1.0, ends - time.monotonic()), progress)
+    outcome.verification = verify(small, limits, max(options.seconds / 2, ends - time.monotonic()), progress)
     if outcome.verification.certificate is not None:
         outcome.certificate = _certificate(outcome, outcome.verification.certificate)
     return _finished(outcome, started, outcome.verification.words)
