@@ -1,12 +1,13 @@
 """Writes `gallery.md` from what `quorate verify protocols --json` says: `python docs/gallery.py RESULTS.json…`.
 
-Files that none of the documents speaks of are listed with what they expect.
+Where several documents speak of a file, the last one counts; files that none of them speaks of are listed as not run.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ HEADINGS = {
     "relational": "Relational protocols",
     "mercury": "Mercury programs",
     "rounds": "Round-based algorithms",
+    "liveness": "Protocols with liveness properties",
 }
 HEADER = "| protocol | what | verdicts | method |\n| --- | --- | --- | --- |\n"
 
@@ -59,6 +61,17 @@ def _row(name: str, results: list[dict[str, Any]]) -> str:
     )
 
 
+def latest(names: list[str]) -> list[dict[str, Any]]:
+    """The results of some documents; of each file, those of the last one that speaks of it."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name in names:
+        own: dict[str, list[dict[str, Any]]] = {}
+        for result in json.loads(Path(name).read_text(encoding="utf-8"))["results"]:
+            file = normpath(result["file"])
+            own.setdefault(file, []).append({**result, "file": file})
+        found |= own
+    return [result for results in found.values() for result in results]
+
+
 if __name__ == "__main__":
-    found = [r for name in sys.argv[1:] for r in json.loads(Path(name).read_text(encoding="utf-8"))["results"]]
-    (ROOT / "docs" / "gallery.md").write_text(gallery(found), encoding="utf-8")
+    (ROOT / "docs" / "gallery.md").write_text(gallery(latest(sys.argv[1:])), encoding="utf-8")

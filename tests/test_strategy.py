@@ -55,7 +55,7 @@ def verdicts(question: Question, *only: str) -> dict[str, tuple[str, str]]:
     answer = verify(question, only)
     for result in answer.results:
         if result.verdict == "proved":
-            assert any(result.property in proof.certificate.safety for proof in answer.proofs)
+            assert any(result.property in proof.properties for proof in answer.proofs)
         if isinstance(result.evidence, Trace):
             assert isinstance(question.model, RelationalModel)
             replay(question.model, result.evidence)
@@ -66,7 +66,7 @@ def verdicts(question: Question, *only: str) -> dict[str, tuple[str, str]]:
     ("path", "expected"),
     [
         ("relational/proofs/lock_server_sync.pyv", {"mutual_exclusion": ("proved", "induction")}),
-        ("relational/lock_server_sync.pyv", {"mutual_exclusion": ("proved", "inference")}),
+        ("relational/lock_server_sync.pyv", {"mutual_exclusion": ("proved", "cutoff")}),
         ("mercury/lock_service.mercury", {"one_master": ("proved", "backward coverability")}),
         ("mercury/broken/lonely_losers.mercury", {"nobody_lost": ("violated", "backward coverability")}),
     ],
@@ -80,7 +80,7 @@ def test_rounds() -> None:
     assert set(verdicts(question).values()) == {("proved", "quorums and induction")}
 
 
-@pytest.mark.parametrize("only", ["bounded", "instances", "simulate", "infer"])
+@pytest.mark.parametrize("only", ["bounded", "instances", "simulate", "cutoff", "infer"])
 def test_every_hunter_finds_a_violation_by_itself(only: str) -> None:
     model = load_model(PROTOCOLS / "relational/broken/lock_server_sync_lock_stolen.pyv").model
     assert verdicts(Question(model, 60.0, LIMITS), only)["mutual_exclusion"][0] == "violated"
@@ -91,7 +91,7 @@ def test_one_property_is_violated_and_the_other_proved_by_a_certificate_of_its_o
     answer = verify(Question(model, 60.0, LIMITS))
     assert [(r.property, r.verdict) for r in answer.results] == [("mutex", "violated"), ("held_is_seen", "proved")]
     [proof] = answer.proofs
-    assert proof.certificate.safety == ("held_is_seen",)
+    assert proof.properties == ("held_is_seen",) and isinstance(proof.certificate, Certificate)
     assert all(outcome.accepted for outcome in recheck(model, proof.certificate, 30.0, 2048, 1))
 
 
@@ -107,9 +107,50 @@ def test_certificates_of_some_properties_belong_to_the_whole_file(path: str) -> 
     answer = verify(Question(model, 100.0, LIMITS, 3))
     assert {result.verdict for result in answer.results} == {"proved", "violated"}
     for proof in answer.proofs:
+        assert isinstance(proof.certificate, Certificate)
         assert len(proof.certificate.safety) < len(model.safety)
         outcomes = list(recheck(relational_form(model), proof.certificate, 30.0, 2048, 2))
         assert len(outcomes) == proof.obligations and all(outcome.accepted for outcome in outcomes)
+
+
+LIVELY = """
+sort node
+mutable relation waits(node)
+mutable relation served(node)
+init !waits(N) & !served(N)
+transition ask(n: node)
+  modifies waits
+  & (forall N. new(waits(N)) <-> waits(N) | N = n)
+transition serve(n: node)
+  modifies served, waits
+  & waits(n)
+  & (forall N. new(waits(N)) <-> waits(N) & N != n)
+  & (forall N. new(served(N)) <-> N = n)
+safety [one_at_a_time] served(N) & served(M) -> N = M
+fairness [serves] weak serve(N)
+liveness [all_served] waits(N) ~> served(N)
+liveness [all_ask] !waits(N) ~> waits(N)
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_safety_and_liveness_of_one_file(jobs: int) -> None:
+    question = Question(model_of(LIVELY), 60.0, replace(LIMITS, jobs=jobs))
+    answer = verify(question)
+    found = {result.property: (result.kind, result.verdict) for result in answer.results}
+    assert found == {
+        "one_at_a_time": ("safety", "proved"),
+        "all_served": ("liveness", "proved"),
+        "all_ask": ("liveness", "violated"),
+    }
+    for proof in answer.proofs:
+        assert accepted(question, proof.certificate, lambda text: None) == proof.obligations
+
+
+def test_a_method_is_asked_about_what_it_speaks_of() -> None:
+    question = Question(model_of(LIVELY), 60.0, LIMITS)
+    assert [result.property for result in verify(question, ("induct",)).results] == ["one_at_a_time"]
+    assert [result.property for result in verify(question, ("live",)).results] == ["all_served", "all_ask"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -136,6 +177,22 @@ def test_given_invariants_that_do_not_suffice_come_with_a_counterexample_to_indu
     [result] = answer.results
     assert result.verdict == "not-inductive"
     assert isinstance(result.evidence, Trace) and result.evidence.kind == "cti"
+
+
+def test_hunts_begin_with_what_the_properties_name() -> None:
+    """Two decided values need two values and no more acceptors than one; ballots are ordered, and there is one more of them."""
+    model = load_model(PROTOCOLS / "relational/broken/vertical_paxos_looks_nowhere.ivy").model
+    assert isinstance(model, RelationalModel)
+    first, second = strategy._sizes_to_try(model)[:2]
+    sizes = {sort.name: size for sort, size in first.items()}
+    assert sizes == {"ballot": 3, "value": 2, "acceptor": 1, "quorum": 1, "configuration": 1}
+    assert set(second.values()) == {2}
+
+
+def test_where_a_file_brings_invariants_induction_goes_first() -> None:
+    bare, given = (load_model(PROTOCOLS / f"relational/{name}").model for name in ("paxos.pyv", "proofs/paxos.pyv"))
+    proofs = [[method.name for method in methods_for(model) if method.aim == "proof"] for model in (bare, given)]
+    assert proofs == [["cutoff", "induct", "infer"], ["induct", "cutoff", "infer"]]
 
 
 # -- nothing is proved without a certificate that the checker accepts ---------------------------------------------------------

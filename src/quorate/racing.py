@@ -78,11 +78,6 @@ def _live(
         if working:
             raise KeyboardInterrupt
 
-    def unraisable(problem: sys.UnraisableHookArgs) -> None:
-        """An interrupt that came where it cannot be raised is lost; the process is killed a little later."""
-        if problem.exc_type is not KeyboardInterrupt:
-            sys.__unraisablehook__(problem)
-
     def tell(text: str) -> None:
         nonlocal said_at
         if time.monotonic() - said_at >= BETWEEN_WORDS:
@@ -90,7 +85,7 @@ def _live(
             connection.send(Message("doing", text))
 
     try:
-        sys.unraisablehook = unraisable
+        sys.unraisablehook = _quietly
         signal.signal(signal.SIGTERM, interrupt)
         held.close()
         other.close()
@@ -110,6 +105,12 @@ def _live(
     finally:
         with contextlib.suppress(OSError):
             connection.close()
+
+
+def _quietly(problem: Any) -> None:
+    """A racer that is stopped while it clears up some object says nothing about it."""
+    if problem.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(problem)
 
 
 def _end_with_parent(lifeline: Connection) -> None:

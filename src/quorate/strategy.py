@@ -8,6 +8,7 @@ asked again, and when all is settled everything stops.  Read `racing` for the pr
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,17 +21,24 @@ from quorate.engines.smt.session import Limits
 from quorate.logic.terms import Sort
 from quorate.models.forms import Model, NoForm, relational_form
 from quorate.models.process import ProcessModel
-from quorate.models.relational import RelationalModel
+from quorate.models.relational import Liveness, RelationalModel
 from quorate.models.rounds import RoundModel
+from quorate.proof import liveness
 from quorate.proof.certificates import Certificate, CertificateError
+from quorate.proof.liveness import LivenessCertificate
 from quorate.proof.verdicts import Result, Verdict
 
 Tell = Callable[[str], None]
 
 CHECKERS = 2
 """How many solvers the checker asks at once: what one does not answer, another may at once."""
-AHEAD, SHARE = 0.5, 0.5
+AHEAD, SHARE = 0.5, 0.35
 """Where proofs are looked for too, violations get that many seconds more than that share of the seconds spent on proofs."""
+SHORT = 3.0
+"""Rounds of at most that many seconds begin whenever there is some time for violations; longer ones, once there is enough."""
+HOUR = 3600.0
+SEARCHING = 1.4
+"""Processor seconds for a first look for cutoffs."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +55,20 @@ class Question:
 
     @property
     def names(self) -> list[str]:
-        return [item.name for item in self.model.safety]
+        return [item.name for item in (*self.model.safety, *lively(self.model))]
 
     def only(self, names: Iterable[str]) -> Question:
-        """The same question about some of the safety properties."""
+        """The same question about some of the properties."""
         wanted = set(names)
-        safety = tuple(item for item in self.model.safety if item.name in wanted)
-        part = replace(self.model, safety=safety)  # type: ignore[arg-type]
+        part: Any = replace(self.model, safety=tuple(item for item in self.model.safety if item.name in wanted))  # type: ignore[arg-type]
+        if isinstance(part, RelationalModel):
+            part = replace(part, liveness=tuple(item for item in part.liveness if item.name in wanted))
         return replace(self, model=part, whole=self.whole or self.model)
+
+
+def lively(model: Model) -> tuple[Liveness, ...]:
+    """The liveness properties of a model."""
+    return model.liveness if isinstance(model, RelationalModel) else ()
 
 
 @dataclass(frozen=True)
@@ -70,11 +84,28 @@ class Lemma:
 class Proof:
     """A certificate that the independent checker has accepted: so many obligations, each by both solvers."""
 
-    certificate: Certificate
+    certificate: Certificate | LivenessCertificate
     obligations: int
     lemmas: tuple[Lemma, ...] = ()
     found: bool = True
     """Were the lemmas found, and are they for people to read?  Otherwise the file gives them, or they are very many."""
+    words: tuple[str, ...] = ()
+    """Why it holds, for people to read, where lemmas do not tell: the stages of a ranking, the map of a cutoff."""
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """The names of what is proved."""
+        if isinstance(self.certificate, LivenessCertificate):
+            return tuple(proved.argument.property for proved in self.certificate.proved)
+        return self.certificate.safety
+
+    def document(self, model: Model) -> dict[str, Any]:
+        """The certificate as data, for a file."""
+        if isinstance(self.certificate, LivenessCertificate):
+            assert isinstance(model, RelationalModel)
+            found: dict[str, Any] = json.loads(liveness.write(model, self.certificate))
+            return found
+        return self.certificate.to_json()
 
 
 @dataclass(frozen=True)
@@ -107,6 +138,8 @@ class Method:
     """Seconds for each round."""
     apart: bool = True
     """Does it answer each property by itself?  Otherwise it starts again when a property turns out to be violated."""
+    kind: Literal["safety", "liveness"] = "safety"
+    """What properties it speaks of."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +164,17 @@ class Answer:
     seconds: float = 0.0
     interrupted: bool = False
 
+    def joined(self, later: Answer) -> Answer:
+        """This answer and a later one about other properties."""
+        return Answer(
+            self.results + later.results,
+            self.proofs + later.proofs,
+            self.established + later.established,
+            self.events + later.events,
+            self.seconds + later.seconds,
+            later.interrupted,
+        )
+
 
 # -- the race --------------------------------------------------------------------------------------------------------------
 
@@ -143,28 +187,41 @@ def verify(
 ) -> Answer:
     """Answer every property of a model; `only` names the methods to use, by default all that apply.
 
-    What is `known` has been established before: runs replayed, certificates accepted.
+    What is `known` has been established before: runs replayed, certificates accepted.  Safety is asked about first, liveness
+    in the time that is left, which is half of it at least; properties that no method of `only` speaks of are not asked about.
     """
     methods = [method for method in methods_for(question.model) if not only or method.name in only]
-    race = _Race(question, methods, watch)
-    for finding in known:
-        race.take("saved", finding)
-    if race.open:
-        race.run()
-    return race.answer()
+    answer = Answer(())
+    for kind, items in (("safety", question.model.safety), ("liveness", lively(question.model))):
+        chosen = [method for method in methods if method.kind == kind]
+        if answer.interrupted or not items or (only and not chosen):
+            continue
+        later = kind == "safety" and any(method.kind == "liveness" for method in methods)
+        seconds = question.seconds / 2 if later else question.seconds - answer.seconds
+        part = replace(question.only(item.name for item in items), seconds=seconds)
+        race = _Race(part, chosen, watch, answer.seconds)
+        for finding in known:
+            race.take("saved", finding)
+        if race.open:
+            race.run()
+        answer = answer.joined(race.answer())
+    theorems = [] if answer.interrupted else _theorems(question)
+    return replace(answer, results=(*answer.results, *theorems))
 
 
 def crowding() -> float:
     """How many processes share a core: rounds are longer by that much, so that they do as much on a busy machine."""
     try:
-        return min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+        return min(8.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
     except OSError:
         return 1.0
 
 
 class _Race:
-    def __init__(self, question: Question, methods: Sequence[Method], watch: Callable[[Event], None]) -> None:
-        self.question, self.methods, self.watch = question, methods, watch
+    def __init__(
+        self, question: Question, methods: Sequence[Method], watch: Callable[[Event], None], before: float
+    ) -> None:
+        self.question, self.methods, self.watch, self.before = question, methods, watch, before
         self.started = time.monotonic()
         self.settled: dict[str, Result] = {}
         self.suggested: dict[str, Result] = {}
@@ -175,7 +232,7 @@ class _Race:
         self.interrupted = False
         most = max([len(method.rounds) for method in methods], default=0)
         order = [(method, number) for number in range(most) for method in methods if number < len(method.rounds)]
-        order.sort(key=lambda item: item[0].rounds[item[1]])
+        order.sort(key=lambda item: item[0].rounds[item[1]] if item[0].aim == "violation" else item[1])
         self.waiting = {aim: [item for item in order if item[0].aim == aim] for aim in ("violation", "proof")}
         self.running: list[tuple[racing.Racer, Method, float]] = []
         self.spent = {"violation": 0.0, "proof": 0.0}
@@ -185,7 +242,7 @@ class _Race:
         return [name for name in self.question.names if name not in self.settled]
 
     def say(self, kind: Any, method: str, text: str, results: tuple[Result, ...] = ()) -> None:
-        event = Event(kind, method, text, time.monotonic() - self.started, results)
+        event = Event(kind, method, text, self.before + time.monotonic() - self.started, results)
         if kind != "doing":
             self.events.append(event)
         self.watch(event)
@@ -231,7 +288,9 @@ class _Race:
         """Hunting must not cost a proof much: it keeps to its share while proofs are looked for."""
         proving = self.waiting["proof"] or any(method.aim == "proof" for _, method, _ in self.running)
         spent = self.spent["proof"] + sum(racer.seconds for racer, method, _ in self.running if method.aim == "proof")
-        return bool(proving) and self.spent["violation"] > AHEAD + SHARE * spent
+        method, number = self.waiting["violation"][0]
+        longer = method.rounds[number] if SHORT < method.rounds[number] < HOUR else 0.0
+        return bool(proving) and self.spent["violation"] + crowding() * (longer - AHEAD) > SHARE * spent
 
     def hear(self, racer: racing.Racer, message: racing.Message) -> None:
         if message.kind == "doing":
@@ -276,7 +335,7 @@ class _Race:
     def backed(self, result: Result, proof: Proof | None) -> bool:
         """Is there what a verdict needs: a certificate that speaks of the property, or a run of it that replays?"""
         if result.verdict == "proved":
-            return proof is not None and result.property in proof.certificate.safety
+            return proof is not None and result.property in proof.properties
         return result.verdict == "violated" and _replays(self.question.model, result)
 
     def stop(self, items: list[tuple[racing.Racer, Method, float]]) -> None:
@@ -289,8 +348,6 @@ class _Race:
 
     def answer(self) -> Answer:
         results = [self.settled.get(name) or self.left_open(name) for name in self.question.names]
-        if not self.interrupted:
-            results += _theorems(self.question)
         seconds = time.monotonic() - self.started
         established = tuple(dict.fromkeys(self.established.values()))
         return Answer(tuple(results), tuple(self.proofs), established, tuple(self.events), seconds, self.interrupted)
@@ -300,14 +357,16 @@ class _Race:
         seconds = time.monotonic() - self.started
         if name in self.suggested:
             return replace(self.suggested[name], seconds=seconds)
-        item = next(item for item in self.question.model.safety if item.name == name)
+        model = self.question.model
+        item = next(item for item in (*model.safety, *lively(model)) if item.name == name)
+        kind: Literal["safety", "liveness"] = "liveness" if isinstance(item, Liveness) else "safety"
         late = seconds >= self.question.seconds - 1.0
         why = "interrupted" if self.interrupted else f"no answer in {self.question.seconds:g} s" if late else ""
         said = [text for method in self.methods if (text := self.reasons.get(method.name))] if not late else []
         reason = "; ".join(filter(None, [why, *said, *dict.fromkeys(self.established.values())]))
         methods = ", ".join(dict.fromkeys(method.name for method in self.methods))
         verdict: Verdict = "unknown"
-        return Result(name, "safety", verdict, methods, "", reason or "no method applies", None, item.span, seconds)
+        return Result(name, kind, verdict, methods, "", reason or "no method applies", None, item.span, seconds)
 
 
 def _replays(model: Model, result: Result) -> bool:
@@ -352,14 +411,18 @@ def _theorems(question: Question) -> list[Result]:
 # -- what counts as a proof ------------------------------------------------------------------------------------------------
 
 
-def accepted(question: Question, certificate: Certificate, tell: Tell) -> int | str:
+def accepted(question: Question, certificate: Certificate | LivenessCertificate, tell: Tell) -> int | str:
     """How many obligations the independent checker discharged, all of them; or why it does not accept the certificate."""
-    from quorate.proof.checker import recheck
+    from quorate.proof import checker
 
     limits, count = question.limits, 0
     try:
         form = relational_form(question.whole or question.model)
-        for outcome in recheck(form, certificate, limits.timeout, limits.memory_mb, max(CHECKERS, limits.jobs)):
+        if isinstance(certificate, LivenessCertificate):
+            listed = liveness.sections(form, certificate)
+        else:
+            listed = checker.sections(form, certificate)
+        for outcome in checker.discharge(listed, limits.timeout, limits.memory_mb, max(CHECKERS, limits.jobs)):
             if not outcome.accepted:
                 return f"the checker does not accept the proof that was found: {outcome.obligation.name}"
             count += 1
@@ -377,6 +440,7 @@ def _proved(
     lemmas: Sequence[Lemma],
     tell: Tell,
     found: bool = True,
+    words: Sequence[str] = (),
 ) -> Finding:
     """The finding that a certificate proves what it speaks of, if the checker accepts it."""
     count = accepted(question, certificate, tell)
@@ -388,7 +452,7 @@ def _proved(
         for item in question.model.safety
         if item.name in certificate.safety
     ]
-    return Finding(tuple(results), Proof(certificate, count, tuple(lemmas), found))
+    return Finding(tuple(results), Proof(certificate, count, tuple(lemmas), found, tuple(words)))
 
 
 def _needed_by(certificate: Certificate, transitions: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -410,7 +474,8 @@ def borrowed(question: Question, lender: RelationalModel, proof: Proof, tell: Te
     same = replace(lender, safety=model.safety, invariants=(), expectations=()) == replace(
         model, invariants=(), expectations=()
     )
-    if not same or model.source is None or not set(question.names) <= {item.name for item in lender.safety}:
+    named = {item.name for item in model.safety} <= {item.name for item in lender.safety}
+    if not same or not named or model.source is None or not isinstance(proof.certificate, Certificate):
         return Finding()
     certificate = replace(proof.certificate, protocol=Path(model.source.path).name, sha256=model.source.sha256)
     found = _proved(question, certificate, "induction", "all sizes", proof.lemmas, tell, found=False)
@@ -428,15 +493,19 @@ def _relational(question: Question) -> RelationalModel:
 
 
 def _sizes_to_try(model: RelationalModel) -> list[dict[Sort, int]]:
-    """Two of everything, then three of one sort, three of everything, four of one sort, four of everything.
+    """What the properties name, then two of everything, three of one sort, three of everything, four of one sort, and so on.
 
-    Sorts that the axioms order come first: they are ballots, epochs and the like, and it takes some of them to go wrong.
+    Sorts that the axioms order come first: they are ballots, epochs and the like, and it takes some of them to go wrong, one
+    more than the properties name for a start.
     """
+    from quorate.logic.terms import Forall
     from quorate.methods.inference.language import total_orders
 
     ordered = total_orders(model)
     sorts = sorted((sort for sort in model.sorts if sort.uninterpreted), key=lambda sort: sort not in ordered)
-    found: list[dict[Sort, int]] = []
+    prefixes = [item.formula.variables for item in model.safety if isinstance(item.formula, Forall)]
+    named = {sort: max([1, *([v.sort for v in prefix].count(sort) for prefix in prefixes)]) for sort in sorts}
+    found: list[dict[Sort, int]] = [{sort: min(4, named[sort] + (sort in ordered)) for sort in sorts}]
     for size in (2, 3, 4):
         base = dict.fromkeys(sorts, max(2, size - 1))
         found += [{**base, sort: size} for sort in sorts if size > 2]
@@ -455,7 +524,7 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     model = _relational(question)
     ends = time.monotonic() + question.seconds
     open_properties = list(model.safety)
-    depth = (12, 16, 16, 24, 32)[number]
+    depth = (12, 12, 16, 16, 24, 32)[number]
 
     def violated(trace: Any, scope: str) -> Finding:
         item = next(item for item in open_properties if item.name == trace.violated)
@@ -484,7 +553,7 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
             left = ends - time.monotonic()
             if left <= 0.05:
                 return
-            each = max(question.seconds / 6, left / (len(listed) - place))
+            each = 0.7 * left if place == 0 else max(question.seconds / 6, left / (len(listed) - place))
             tell(f"runs of up to {depth} steps, {_shown_sizes(sizes)}")
             found = finite_search(model, open_properties, sizes, depth, question.limits, min(left, each))
             if found is not None and found.trace is not None:
@@ -622,6 +691,63 @@ def infer(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     yield _proved(question, outcome.certificate, "inference", "all sizes", lemmas, tell)
 
 
+def cutoff(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
+    """A small instance that shows every violation, and is safe; or a violation of it."""
+    from quorate.engines.explicit.compile import CompilerError
+    from quorate.engines.explicit.worlds import InstanceError
+    from quorate.methods.cutoff.cutoff import METHOD, Options
+    from quorate.methods.cutoff.cutoff import cutoff as search
+    from quorate.methods.cutoff.show import explained, small_instance
+
+    model = _relational(question)
+    try:
+        short = Options(question.seconds / 15, processor=SEARCHING, longer=question.seconds, alone=False)
+        outcome = search(model, question.limits, short if number == 0 else Options(question.seconds), tell)
+    except (CompilerError, InstanceError) as problem:
+        yield Finding(reason=f"cutoffs cannot be looked for: {problem}")
+        return
+    if outcome.certificate is None:
+        bad = tuple(result for result in outcome.results if result.verdict == "violated")
+        why = next((result.reason for result in outcome.results if result.verdict == "unknown"), "")
+        hopeless = not outcome.found and not any(failed.cut_short for failed in outcome.failed)
+        yield Finding(bad, reason=why, complete=hopeless)
+        return
+    sizes = ", ".join(f"{found.sort}={found.cutoff.size}" for found in outcome.found if found.cutoff)
+    words = [*(line for found in outcome.found for line in explained(found)), *small_instance(outcome)]
+    yield _proved(question, outcome.certificate, METHOD, f"all sizes, cutoff {sizes}", (), tell, words=words)
+
+
+def live(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
+    """Fair runs that violate a liveness property, then rankings that exclude them."""
+    from quorate.engines.explicit.compile import CompilerError
+    from quorate.methods.liveness.live import Options
+    from quorate.methods.liveness.live import live as search
+    from quorate.methods.liveness.show import explanation
+
+    model = _relational(question)
+    each = question.seconds / len(model.liveness)
+    try:
+        outcome = search(model, question.limits, Options(each, question.limits.seed), tell)
+    except CompilerError as problem:
+        yield Finding(reason=f"liveness cannot be looked at: {problem}")
+        return
+    whole = question.whole or question.model
+    assert isinstance(whole, RelationalModel)
+    proofs = {proved.argument.property: (proved, support) for proved, support in outcome.proved}
+    for result in outcome.results:
+        if result.verdict == "violated":
+            yield Finding((result,))
+        elif result.verdict == "proved":
+            proved, support = proofs[result.property]
+            certificate = liveness.certify(whole, [proved])
+            count = sum(len(section.obligations) for section in liveness.sections(whole, certificate))
+            words = tuple(explanation(whole, proved, support).splitlines())
+            reason = f"{result.reason}; certificate checked: {count} obligations, two solvers"
+            yield Finding((replace(result, reason=reason),), Proof(certificate, count, words=words))
+        else:
+            yield Finding(suggestions=(result,))
+
+
 # -- methods for Mercury programs and round-based algorithms ---------------------------------------------------------------
 
 
@@ -716,14 +842,15 @@ def some_processes(question: Question, number: int, tell: Tell) -> Iterator[Find
         yield Finding(reason=str(problem), complete=True)
 
 
-HOUR = 3600.0
 BOUNDED = Method(
-    "bounded", "violation", "runs of bounded length at small sizes, by SAT", bounded, (1.0, 12.0, 30.0, 60.0, HOUR)
+    "bounded", "violation", "runs of bounded length at small sizes, by SAT", bounded, (1.3, 4.0, 12.0, 30.0, 60.0, HOUR)
 )
-INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.5, 40.0, 120.0))
-SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 40.0))
+INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.8, 10.0, 40.0, 120.0))
+SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 8.0, 40.0))
 INDUCT = Method("induct", "proof", "induction with the file's own invariants", induct, (HOUR,))
 INFER = Method("infer", "proof", "finding the invariants", infer, (HOUR,), apart=False)
+CUTOFF = Method("cutoff", "proof", "a small instance that stands for all sizes", cutoff, (30.0, HOUR), apart=False)
+LIVE = Method("live", "proof", "rankings, or a fair run that starves", live, (HOUR,), kind="liveness")
 PHASES = Method("phases", "proof", "backward search over all numbers of processes", phases, (HOUR,))
 QUORUMS = Method("quorums", "proof", "induction over quorums, for every n", quorums, (HOUR,))
 PROCESSES = Method("instances", "violation", "all runs with few processes", some_processes, (1.0, HOUR))
@@ -735,4 +862,6 @@ def methods_for(model: Model) -> tuple[Method, ...]:
         return (PHASES,)
     if isinstance(model, RoundModel):
         return (PROCESSES, QUORUMS)
-    return (BOUNDED, INSTANCES, SIMULATE, INDUCT, INFER)
+    proofs = (INDUCT, CUTOFF, INFER) if model.invariants else (CUTOFF, INDUCT, INFER)
+    safety = (BOUNDED, INSTANCES, SIMULATE, *proofs) if model.safety else ()
+    return (*safety, LIVE) if model.liveness else safety

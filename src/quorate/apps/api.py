@@ -11,6 +11,7 @@ In a notebook the last line of a cell shows a table or the whole report; elsewhe
 from __future__ import annotations
 
 import html as markup
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,8 @@ from quorate.lang import Loaded, LoadedProcess, LoadedRounds, load_model, parse_
 from quorate.lang.diagnostics import Diagnostic, LanguageError
 from quorate.models.forms import Model
 from quorate.models.source import Source
-from quorate.proof.certificates import Certificate
-from quorate.proof.certificates import save as save_certificate
 from quorate.proof.verdicts import Result, Verdict, worst
-from quorate.strategy import Answer, Lemma, Question, methods_for
+from quorate.strategy import Answer, Lemma, Proof, Question, lively, methods_for
 from quorate.strategy import verify as decide
 
 COLOURS: dict[str, str] = {"proved": "#14804a", "violated": "#c02b3c", "not-inductive": "#96650a", "unknown": "#96650a"}
@@ -63,8 +62,8 @@ class Protocol:
 
     @property
     def properties(self) -> tuple[str, ...]:
-        """The names of the safety properties."""
-        return tuple(item.name for item in self.model.safety)
+        """The names of the properties, those of safety first."""
+        return tuple(item.name for item in (*self.model.safety, *lively(self.model)))
 
     @property
     def methods(self) -> dict[str, str]:
@@ -82,11 +81,11 @@ class Protocol:
         return Verification(self, decide(question, methods))
 
     def __repr__(self) -> str:
-        return f"<Protocol {self.path}: {', '.join(self.properties) or 'no safety property'}>"
+        return f"<Protocol {self.path}: {', '.join(self.properties) or 'no property'}>"
 
     def _repr_html_(self) -> str:
         names = ", ".join(f"<code>{markup.escape(name)}</code>" for name in self.properties)
-        return f"<b>{markup.escape(self.path)}</b>: {names or 'no safety property'}"
+        return f"<b>{markup.escape(self.path)}</b>: {names or 'no property'}"
 
 
 @dataclass(frozen=True)
@@ -123,15 +122,16 @@ class PropertyAnswer:
 class CertificateView:
     """A certificate that the independent checker has accepted."""
 
-    certificate: Certificate
-    obligations: int
+    proof: Proof
+    model: Model
 
     def save(self, path: str | Path) -> None:
         """Write it to a file; `quorate recheck` re-establishes it."""
-        save_certificate(path, self.certificate)
+        write_atomically(path, json.dumps(self.proof.document(self.model), indent=1) + "\n")
 
     def __repr__(self) -> str:
-        return f"<certificate for {', '.join(self.certificate.safety)}: {self.obligations} obligations, two solvers>"
+        names, count = ", ".join(self.proof.properties), self.proof.obligations
+        return f"<certificate for {names}: {count} obligations, two solvers>"
 
 
 @dataclass(frozen=True)
@@ -168,9 +168,9 @@ class Verification:
 
     def __iter__(self) -> Iterator[PropertyAnswer]:
         for result in self.answer.results:
-            proof = next((p for p in self.answer.proofs if result.property in p.certificate.safety), None)
+            proof = next((p for p in self.answer.proofs if result.property in p.properties), None)
             proved = proof is not None and result.verdict == "proved"
-            view = CertificateView(proof.certificate, proof.obligations) if proof and proved else None
+            view = CertificateView(proof, self.protocol.model) if proof and proved else None
             yield PropertyAnswer(result, view, self.protocol.model)
 
     def report(self, path: str | Path | None = None) -> Page:

@@ -12,11 +12,12 @@ from quorate.engines.explicit.reference import Reference
 from quorate.engines.smt.session import Limits
 from quorate.lang import load
 from quorate.logic.structures import Structure, argument_tuples
-from quorate.logic.terms import Sort, Symbol
+from quorate.logic.terms import BOOL, And, Or, Sort, Symbol, Term
 from quorate.logic.transform import Lambda
 from quorate.methods.cutoff.analysis import analyse, violations
 from quorate.methods.cutoff.cutoff import Options, cutoff
 from quorate.methods.cutoff.facts import Facts
+from quorate.methods.cutoff.prove import written
 from quorate.methods.cutoff.search import Search, find_cutoff
 from quorate.models.relational import RelationalModel
 from quorate.models.semantics import Step, successor
@@ -224,3 +225,17 @@ def test_sorts_that_stay_unbounded_are_named() -> None:
     outcome = cutoff(load(LIBRARY / "ring_leader_election_duplicating.pyv").model, LIMITS)
     assert [str(sort) for sort in outcome.unbounded] == ["identifier"]
     assert isinstance(outcome.unbounded[0], Sort)
+
+
+def test_size_is_counted_as_if_written_out() -> None:
+    """A term that occurs twice in each of thirty layers is thirty objects, and a billion symbols for a solver."""
+    term: Term = Symbol("p", (), BOOL)()
+    for number in range(30):
+        term = And((Or((term, Symbol(f"q{number}", (), BOOL)())), Or((Symbol(f"r{number}", (), BOOL)(), term))))
+    assert written([term]) > 2**30
+
+
+def test_violations_are_left_to_others_who_look_for_them() -> None:
+    model = load(LIBRARY / "broken" / "vouching_three_needed.pyv").model
+    outcome = cutoff(model, LIMITS, Options(4.0, processor=0.5, alone=False))
+    assert [result.verdict for result in outcome.results] == ["unknown"]

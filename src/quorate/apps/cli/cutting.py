@@ -21,7 +21,7 @@ from quorate.engines.explicit.compile import CompilerError
 from quorate.methods.cutoff.cutoff import Options, Outcome
 from quorate.methods.cutoff.cutoff import cutoff as search
 from quorate.methods.cutoff.search import Search
-from quorate.methods.cutoff.show import clauses, explained, facts, side_by_side
+from quorate.methods.cutoff.show import clauses, explained, facts, side_by_side, small_instance
 from quorate.models.relational import RelationalModel
 from quorate.proof.cutoffs import Pair
 
@@ -60,25 +60,11 @@ def _search(model: RelationalModel, arguments: argparse.Namespace) -> Outcome:
 
 
 def _details(outcome: Outcome) -> list[str]:
-    details = []
-    for found in outcome.found:
-        assert found.pair is not None and found.cutoff is not None
-        size = found.cutoff.size
-        lines = [f"{found.sort}: {size} element{' shows' if size == 1 else 's show'} every violation"]
-        for number, proof in enumerate(found.proofs, 1):
-            lines += [f"  violation {number}: {proof.case.bad}"] if len(found.proofs) > 1 else []
-            lines += explained(found.pair, proof.case)
-        details.append("\n".join(lines))
+    details = ["\n".join(explained(found)) for found in outcome.found]
     for failed in outcome.failed:
         if failed.sort in outcome.unbounded:
             details.append("\n".join(_failed(outcome, failed)))
-    if outcome.vacuous:
-        details.append(f"never taken, so that nothing is shown about it: {', '.join(outcome.vacuous)}")
-    if outcome.found and outcome.verification is not None:
-        kept = ", ".join(map(str, outcome.unbounded))
-        open_sorts = f"; unbounded in it: {kept}" if kept else ""
-        details.append(f"{outcome.verification.words}{open_sorts}")
-    return details
+    return details + small_instance(outcome)
 
 
 def _failed(outcome: Outcome, failed: Search) -> list[str]:

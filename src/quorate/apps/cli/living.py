@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import time
 from functools import partial
-from typing import TYPE_CHECKING
 
 from quorate.apps.cli.commands import (
     Progress,
@@ -21,11 +20,6 @@ from quorate.apps.cli.commands import (
 from quorate.apps.cli.exploring import instance_of
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.lang import Loaded
-from quorate.models.relational import RelationalModel
-from quorate.proof.liveness import Proved, assumptions
-
-if TYPE_CHECKING:
-    from quorate.methods.liveness.claims import Support
 
 
 def _with_liveness(arguments: argparse.Namespace) -> list[Loaded]:
@@ -66,6 +60,7 @@ def live(arguments: argparse.Namespace) -> int:
     """Prove the liveness properties of each file, or show a fair run that violates one."""
     from quorate.methods.liveness.live import Options
     from quorate.methods.liveness.live import live as search
+    from quorate.methods.liveness.show import explanation
     from quorate.proof.liveness import certify, save
 
     started = time.monotonic()
@@ -88,36 +83,3 @@ def live(arguments: argparse.Namespace) -> int:
             details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
         files.append(file_report(item.model, "live", outcome.results, details, saved))
     return finish(arguments, files, loaded, started)
-
-
-def explanation(model: RelationalModel, proved: Proved, support: Support) -> str:
-    """Why the property holds, stage by stage, in the protocol's own language."""
-    argument = proved.argument
-    item = next(item for item in model.liveness if item.name == argument.property)
-    lines = [f"{argument.property}: why it comes about"]
-    if argument.monitored:
-        lines.append("  a monitor remembers the trigger until the goal is reached")
-    lines.append(f"  suppose that {item.trigger} and never {item.goal}")
-    for number, stage in enumerate(argument.stages, 1):
-        names = ", ".join(f"{variable.name}:{variable.sort}" for variable in stage.variables)
-        if stage.kind == "rank":
-            what = (
-                f"the number of {names} with {stage.formula} only goes down"
-                if names
-                else f"{stage.formula} ends at most once"
-            )
-        else:
-            what = (
-                f"{stage.fairness} would happen if ever, for some {names}, {stage.formula}"
-                if names
-                else (f"{stage.fairness} would happen if ever {stage.formula}")
-            )
-        lines.append(f"  {number}. {what}")
-    lines.append("  so no step is left that could go on forever")
-    for assumption in assumptions(model, argument):
-        lines.append(f"  assuming that {assumption}")
-    known = [*support.claims, *support.invariants]
-    if known:
-        lines.append(f"  with {len(known)} inferred invariants")
-        lines += [f"    [{item.name}] {item.formula}" for item in known]
-    return "\n".join(lines)

@@ -156,7 +156,18 @@ def build_parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--method",
         action="append",
-        choices=("bounded", "instances", "simulate", "induct", "infer", "phases", "quorums", "heardof"),
+        choices=(
+            "bounded",
+            "instances",
+            "simulate",
+            "induct",
+            "cutoff",
+            "infer",
+            "live",
+            "phases",
+            "quorums",
+            "heardof",
+        ),
         help="use this method only; may be given several times (default: all that apply); heardof: single phases of a"
         " round-based algorithm with exactly N processes",
     )

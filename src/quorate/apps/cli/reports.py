@@ -68,7 +68,12 @@ def fits(verdict: str, expected: str) -> bool:
 
 
 def expected_verdict(model: RelationalModel | ProcessModel | RoundModel, verb: str, result: Result) -> Verdict:
-    """What the file expects of a property: the most specific line that speaks of it, or else that it holds."""
+    """What the file expects of a property: the most specific line that speaks of it, or else that it holds.
+
+    What it expects of `live`, it expects of `verify` as well, which asks about liveness in the same way.
+    """
+    if verb == "verify" and result.kind == "liveness":
+        verb = "live"
     best: tuple[int, Verdict] = (0, "proved")
     for item in model.expectations:
         if item.verb not in (None, verb) or item.verdict.startswith("states="):

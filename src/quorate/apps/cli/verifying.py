@@ -32,7 +32,6 @@ from quorate.proof.traces import Trace
 from quorate.proof.verdicts import Result
 from quorate.strategy import Answer, Event, Proof, Question, borrowed, methods_for, verify
 
-LIVENESS = "liveness properties are a question of their own: `quorate live`"
 SUFFIXES = (".ivy", ".pyv", ".mercury", ".rounds")
 
 
@@ -59,11 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
             if getattr(arguments, name):
                 raise UsageError(f"--{name} needs a single FILE")
     loaded = _load_all(paths, arguments.lang)
-    if all(_is_lively(item.model) and not item.model.safety for item in loaded):
-        from quorate.apps.cli.living import live
-
-        arguments.files = paths
-        return live(arguments)
     for item in loaded:
         known = [method.name for method in methods_for(item.model)]
         if arguments.method and not set(arguments.method) & set(known):
@@ -103,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         from quorate.apps.web.page import report_page
 
         page = report_page(done, report)
-        writing(arguments.report, lambda: write_atomically(arguments.report, page))
+        _write(arguments.report, page)
         if text:
             print(f"report saved to {arguments.report}\n")
     print(reports.total(report) if text else reports.render(report, arguments.output_format))
@@ -142,16 +136,12 @@ def _load_all(paths: Sequence[str], language: Any) -> list[Loaded | LoadedProces
     return loaded
 
 
-def _is_lively(model: Model) -> bool:
-    return isinstance(model, RelationalModel) and bool(model.liveness)
-
-
 def _with_implementations(
     loaded: Sequence[Loaded | LoadedProcess | LoadedRounds],
 ) -> Iterator[tuple[Model, tuple[str, ...]]]:
     """Every model; after a Mercury program, the protocols that it names as implementations of its agreements."""
     for item in loaded:
-        yield item.model, (LIVENESS,) if _is_lively(item.model) else ()
+        yield item.model, ()
         if isinstance(item.model, ProcessModel):
             assert item.model.source is not None
             for name, agreements in item.model.implementations.items():
@@ -225,17 +215,19 @@ def _with_details(verified: Verified, arguments: argparse.Namespace, several: bo
         details += [f"trace saved to {path}" for path in saved.values()]
     if arguments.certificate:
         for number, proof in enumerate(answer.proofs, 1):
-            from quorate.apps.cli.commands import write_certificate
-
             path = arguments.certificate
             if number > 1:
                 path = str(Path(path).with_name(f"{Path(path).stem}.{number}{Path(path).suffix}"))
-            write_certificate(path, proof.certificate)
+            _write(path, json.dumps(proof.document(model), indent=1) + "\n")
             saved.setdefault("certificate", path)
             details.append(f"certificate saved to {path}; `quorate recheck` re-establishes it")
     if answer.interrupted:
         details.append(f"interrupted; this is what is established so far{_how_to_go_on(arguments)}")
     return replace(report, details=tuple(details), saved=saved)
+
+
+def _write(path: str, text: str) -> None:
+    writing(path, lambda: write_atomically(path, text))
 
 
 def _how_to_go_on(arguments: argparse.Namespace) -> str:
@@ -244,9 +236,12 @@ def _how_to_go_on(arguments: argparse.Namespace) -> str:
 
 def _invariants(answer: Answer) -> str:
     """The invariants of the proofs, each with the transitions that need it."""
-    lines = []
+    lines: list[str] = []
     for proof in answer.proofs:
-        names = ", ".join(proof.certificate.safety)
+        names = ", ".join(proof.properties)
+        if proof.words:
+            lines += proof.words
+            continue
         count = len(proof.lemmas)
         lines.append(f"{names}: proved with {count} invariant{'s' * (count != 1)}")
         for lemma in proof.lemmas if proof.found else ():

@@ -18,8 +18,9 @@ from quorate.apps.web.traces import itf_text, trace_document
 from quorate.models.forms import Model
 from quorate.models.process import ProcessModel
 from quorate.models.relational import RelationalModel
+from quorate.proof.certificates import Certificate
 from quorate.proof.verdicts import Result
-from quorate.strategy import Answer, Proof
+from quorate.strategy import Answer, Proof, lively
 
 if TYPE_CHECKING:
     from quorate.apps.cli.verifying import Verified
@@ -48,7 +49,7 @@ def file_document(model: Model, answer: Answer, expected: Sequence[str]) -> dict
         "sha256": model.source.sha256,
         "seconds": answer.seconds,
         "results": [_result(model, result, wanted) for result, wanted in zip(answer.results, expected, strict=True)],
-        "proofs": [_proof(proof) for proof in answer.proofs],
+        "proofs": [_proof(model, proof) for proof in answer.proofs],
         "established": list(answer.established),
         "story": [
             {"seconds": event.seconds, "method": event.method, "event": event.kind, "text": event.text}
@@ -76,6 +77,9 @@ def _result(model: Model, result: Result, expected: str) -> dict[str, Any]:
 
 def _formula(model: Model, name: str) -> str:
     item = next((item for item in model.safety if item.name == name), None)
+    for promise in lively(model):
+        if promise.name == name:
+            return f"{promise.trigger} ~> {promise.goal}"
     if isinstance(model, RelationalModel):
         return str(item.formula) if item is not None and hasattr(item, "formula") else ""
     if isinstance(model, ProcessModel) and item is not None:
@@ -85,16 +89,18 @@ def _formula(model: Model, name: str) -> str:
     return ""
 
 
-def _proof(proof: Proof) -> dict[str, Any]:
+def _proof(model: Model, proof: Proof) -> dict[str, Any]:
     certificate = proof.certificate
+    parts = [certificate] if isinstance(certificate, Certificate) else [item.proof for item in certificate.proved]
     return {
-        "safety": list(certificate.safety),
+        "properties": list(proof.properties),
         "obligations": proof.obligations,
         "sha256": certificate.sha256,
         "solvers": tool()["solvers"],
-        "invariants": len(certificate.invariants),
-        "refutations": len(certificate.refutations),
-        "certificate": certificate.to_json(),
+        "invariants": sum(len(part.invariants) for part in parts if part),
+        "refutations": sum(len(part.refutations) for part in parts if part),
+        "certificate": proof.document(model),
+        "words": list(proof.words),
         "lemmas": [
             {"name": lemma.name, "formula": lemma.formula, "needed_by": list(lemma.needed_by)} for lemma in proof.lemmas
         ],

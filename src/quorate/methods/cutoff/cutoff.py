@@ -34,6 +34,9 @@ METHOD = "cutoff"
 INSTANCE_SECONDS, MOST_MORE = 5.0, 2
 """How long instances are searched for a violation where there is no cutoff, and how much larger than the property suggests."""
 
+LOOK = 0.5
+"""Processor seconds that a first look at a sort takes at least, if that much is left."""
+
 Progress = Callable[[str], None]
 
 
@@ -42,11 +45,17 @@ class Options:
     """`seconds` for all of it: half of them, by the processor, for cutoffs; what is left, by the clock, for what remains."""
 
     seconds: float = 60.0
+    processor: float | None = None
+    """Processor seconds for cutoffs, where it is not to be half of the seconds."""
+    longer: float | None = None
+    """Seconds for all of it where at most one sort of the small instance has no size, so that it is worth some more."""
+    alone: bool = True
+    """Does nobody else look for violations?  Then instances are searched for one where there is no cutoff."""
 
     @property
-    def each(self) -> float:
-        """Processor seconds for each sort that is tried."""
-        return self.seconds / 4
+    def searching(self) -> float:
+        """Processor seconds for cutoffs."""
+        return self.seconds / 2 if self.processor is None else self.processor
 
 
 @dataclass
@@ -81,7 +90,7 @@ def cutoff(
     solve_here(Group((), (Goal("is z3 there", TRUE),)), limits)
     began = processor_seconds()
     while True:
-        search = _next(small, outcome, limits, began + options.seconds / 2, options.each, progress)
+        search = _next(small, outcome, limits, began + options.searching, options.searching / 2, progress)
         if search is None:
             break
         assert search.pair is not None
@@ -90,13 +99,15 @@ def cutoff(
     outcome.cutoff_seconds = processor_seconds() - began
     outcome.unbounded = tuple(sort for sort in small.sorts if sort.uninterpreted)
     if not outcome.found:
-        outcome.verification = _candidate_instance(flattened(model))
+        outcome.verification = _candidate_instance(flattened(model)) if options.alone else None
         return _finished(outcome, started, "no cutoff was found")
     first = outcome.found[0]
     assert first.pair is not None and first.cutoff is not None
     outcome.vacuous = tuple(vacuous(first.pair, first.cutoff, limits))
+    if options.longer is not None and len(outcome.unbounded) <= 1:
+        ends = started + options.longer
     progress("verifying the small instance")
-    outcome.verification = verify(small, limits, max(1.0, ends - time.monotonic()), progress)
+    outcome.verification = verify(small, limits, max(options.seconds / 2, ends - time.monotonic()), progress)
     if outcome.verification.certificate is not None:
         outcome.certificate = _certificate(outcome, outcome.verification.certificate)
     return _finished(outcome, started, outcome.verification.words)
@@ -109,7 +120,8 @@ def _next(
     facts = Facts(model)
     before = {search.sort.name for search in outcome.failed}
     order = sorted(promising(model), key=lambda sort: sort.name in before)
-    for seconds in (each / 5,) if outcome.found else (each / 5, each):
+    look = max(LOOK, each / 5)
+    for seconds in (look,) if outcome.found else (look, each):
         outcome.failed = []
         for sort in order:
             search = find_cutoff(model, sort, limits, facts, min(ends, processor_seconds() + seconds), progress)

@@ -24,8 +24,8 @@ SAMPLES, SECONDS = 300, 0.2
 """How many states of an instance are sampled, and for how long."""
 MOST_VARIABLES = 6
 """Facts with more variables are not offered: a counterexample is checked by evaluating them."""
-MOST_FACTS, MOST_WORK = 4000, 600
-"""How large the pool may be, and how large an instance that is sampled."""
+MOST_FACTS, MOST_WORK, MOST_SYMMETRIES = 4000, 600, 3000
+"""How large the pool may be, and how large an instance that is sampled, with how many symmetries."""
 
 Tuples = Mapping[Symbol, frozenset[tuple[Value, ...]]]
 
@@ -148,6 +148,8 @@ class Facts:
                 continue
             try:
                 instance = Instance(self.model, sizes)
+                if sum(len(world.automorphisms) for world in instance.worlds) > MOST_SYMMETRIES:
+                    continue
                 reference = Reference(instance.system)
             except (InstanceError, EvaluationError):
                 continue

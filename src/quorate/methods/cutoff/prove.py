@@ -7,18 +7,20 @@ facts are taken from a pool, become part of the relation, and have to be kept li
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve_here
 from quorate.logic.structures import Evaluator, Structure
-from quorate.logic.terms import Symbol, disj
+from quorate.logic.terms import Symbol, Term, disj
 from quorate.methods.cutoff.candidates import Candidate, Scene
 from quorate.methods.cutoff.facts import Facts
 from quorate.models.relational import Named
 from quorate.proof.cutoffs import Case, Claim, Claims, Obligations, Pair
 
 MOST_ROUNDS = 40
+LARGEST = 100_000
+"""How many symbols a question may have, written out: subterms that occur often are one object here, and text for a solver."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,19 @@ def processor_seconds() -> float:
     return sum(os.times()[:4])
 
 
+def written(terms: Iterable[Term]) -> int:
+    """How many symbols the terms have, written out."""
+    memo: dict[Term, int] = {}
+
+    def size(term: Term) -> int:
+        done = memo.get(term)
+        if done is None:
+            done = memo[term] = 1 + sum(map(size, term.children))
+        return done
+
+    return sum(map(size, terms))
+
+
 class Prover:
     """Decides candidates for one violation and one small instance."""
 
@@ -62,7 +77,11 @@ class Prover:
         self.queries += len(goals)
         if not goals:
             return {}
-        answers = solve_here(Group(claims.hypotheses, goals, self._symbols(case, claims)), self.limits)
+        if written([*(item.formula for item in claims.hypotheses), *(goal.formula for goal in goals)]) > LARGEST:
+            return {goal.name: Answer("unknown", "the question is too large") for goal in goals}
+        left = max(0.5, self.ends - processor_seconds())
+        limits = replace(self.limits, timeout=min(self.limits.timeout, left))
+        answers = solve_here(Group(claims.hypotheses, goals, self._symbols(case, claims)), limits)
         return {goal.name: answer for goal, answer in zip(goals, answers, strict=True)}
 
     def decide(self, claims: Claims, case: Case) -> dict[str, Answer]:

@@ -122,6 +122,9 @@ def _prove(
     try:
         candidates = []
         for words, rigid in scene.rigid(pair):
+            if processor_seconds() > ends:
+                search.cut_short = True
+                return None
             listed = list(scene.candidates(pair, words, rigid))
             if prover.instance(listed[0].case):
                 candidates += listed

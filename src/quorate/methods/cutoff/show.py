@@ -8,7 +8,9 @@ from itertools import zip_longest
 from quorate.logic.structures import EvaluationError, Structure, Table, Value, argument_tuples
 from quorate.logic.terms import Apply, Equal, If, Symbol, Term, Var
 from quorate.logic.transform import Lambda
+from quorate.methods.cutoff.cutoff import Outcome
 from quorate.methods.cutoff.prove import Failure
+from quorate.methods.cutoff.search import Search
 from quorate.models.semantics import Step, state_of, successor
 from quorate.proof.cutoffs import Case, Obligations, Pair
 from quorate.proof.naming import Names, element_names, is_element, value_name
@@ -127,7 +129,7 @@ def _columns(left: Sequence[str], right: Sequence[str]) -> list[str]:
     return [f"  {first:<{WIDTH}}{'| ' + second if second else ''}".rstrip() for first, second in rows]
 
 
-def explained(pair: Pair, case: Case) -> list[str]:
+def _explained_case(pair: Pair, case: Case) -> list[str]:
     """A proved case in words: the map, the relation and the lockstep."""
     variables, body = case.image
     lines = [f"  map: {_map(body, variables[0])}"]
@@ -137,6 +139,28 @@ def explained(pair: Pair, case: Case) -> list[str]:
     idle = [transition.name for transition in pair.large.transitions if transition.name not in moves]
     lines += _folded("  lockstep: ", moves or ["nothing"])
     lines += _folded("  not answered: ", idle) if idle else []
+    return lines
+
+
+def explained(found: Search) -> list[str]:
+    """A cutoff in words, case by case."""
+    assert found.pair is not None and found.cutoff is not None
+    size = found.cutoff.size
+    lines = [f"{found.sort}: {size} element{' shows' if size == 1 else 's show'} every violation"]
+    for number, proof in enumerate(found.proofs, 1):
+        lines += [f"  violation {number}: {proof.case.bad}"] if len(found.proofs) > 1 else []
+        lines += _explained_case(found.pair, proof.case)
+    return lines
+
+
+def small_instance(outcome: Outcome) -> list[str]:
+    """What became of the small instance, and which transitions nothing is shown about."""
+    lines = []
+    if outcome.vacuous:
+        lines.append(f"never taken, so that nothing is shown about it: {', '.join(outcome.vacuous)}")
+    if outcome.found and outcome.verification is not None:
+        kept = ", ".join(map(str, outcome.unbounded))
+        lines.append(f"{outcome.verification.words}{f'; unbounded in it: {kept}' if kept else ''}")
     return lines
 
 
