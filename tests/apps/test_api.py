@@ -19,7 +19,7 @@ def test_a_proof_and_its_certificate(tmp_path: Path) -> None:
     found = answer["mutual_exclusion"].certificate
     assert found is not None and repr(found) == "<certificate for mutual_exclusion: 7 obligations, two solvers>"
     found.save(tmp_path / "a.cert.json")
-    assert load_certificate(tmp_path / "a.cert.json") == found.certificate
+    assert load_certificate(tmp_path / "a.cert.json") == found.proof.certificate
     assert len(answer.invariants) == 1 and answer.invariants[0].needed_by
 
 

@@ -218,6 +218,15 @@ test.pyv:13:1: error[Q0702]: it is not said when the transition must be taken
   help: write `fairness weak` (if it can always be taken from some moment on) or `fairness strong` (infinitely often)
 """,
     ),
+    "Q0704": (
+        "liveness [l] flag ~> !flag\n  hint rank X = zero",
+        """
+test.pyv:13:3: error[Q0704]: X is not a variable of the property
+   13 |   hint rank X = zero
+      |   ^^^^^^^^^^^^^^^^^^
+  help: quantify it: `hint rank forall X. p(X)`
+""",
+    ),
 }
 
 ELSEWHERE = {"Q0003", "Q0001", "Q0002", "Q0301"}
