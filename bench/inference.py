@@ -2,6 +2,7 @@
 
     python bench/inference.py                                   protocols/relational -> bench/inference.md
     python bench/inference.py FOLDER OUTPUT [--time SECONDS] [--seeds 0 1 2] [--peers bench/peers/duoai.txt]
+    python bench/inference.py FOLDER OUTPUT --rows build/rows.json --only NAME ...   some rows anew, the others as they were
 
 Each row is one cold command in a process of its own: CPU seconds of all its processes, seconds by the clock, and the
 resident size of its largest process.
@@ -102,16 +103,22 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--only", nargs="+", default=[], help="the names of protocols (default: all)")
     parser.add_argument("--peers", metavar="FILE", help="figures of another tool: a name and two numbers a line")
+    parser.add_argument("--rows", metavar="FILE", help="where measured rows are kept from one run to the next")
     parser.add_argument("--title", default="Inferred invariants of the library")
     arguments = parser.parse_args()
     known = published(arguments.peers)
     columns = [f"{Path(arguments.peers).stem}, wall s", f"{Path(arguments.peers).stem}, CPU s"] if known else []
-    rows = []
+    kept = Path(arguments.rows) if arguments.rows else None
+    rows = json.loads(kept.read_text()) if kept and kept.exists() else []
     for path in sorted(path for path in Path(arguments.folder).iterdir() if path.suffix in (".ivy", ".pyv")):
         if not arguments.only or path.stem in arguments.only:
             peer = known.get(path.stem, ["-"] * len(columns))
+            rows = [item for item in rows if item["protocol"] != path.stem]
             rows.append(row(path, arguments.time, arguments.seeds, peer))
             print(rows[-1], file=sys.stderr, flush=True)
+            if kept:
+                kept.write_text(json.dumps(rows))
+    rows.sort(key=lambda item: item["protocol"])
     seeds = " ".join(map(str, arguments.seeds))
     lines = [
         f"# {arguments.title}",
