@@ -226,16 +226,17 @@ class Search:
             raise OutOfTime
         refuted = sum(layer.candidates.refuted for layer in self.layers)
         if question.refuted != refuted:
-            question.withdraw(self.is_alive)
+            question.withdraw([layer.candidates.flags() for layer in self.layers])
             question.refuted = refuted
         self.queries += 1
-
-        def permitted(item: Item, after: bool) -> bool:
-            if self.allowed is not None and item not in self.allowed:
-                return False
-            return item[0] < top or (item[0] == top and self._leans(top, question, after))
-
-        return question.solve(goal, permitted, fixed)
+        hypotheses: list[int] = []
+        for (layer, after), active in question.active.items():
+            if layer < top or (layer == top and self._leans(top, question, after)):
+                if self.allowed is None:
+                    hypotheses += active.values()
+                else:
+                    hypotheses += [x for number, x in active.items() if (layer, number) in self.allowed]
+        return question.solve(goal, hypotheses, fixed)
 
     def _leans(self, number: int, question: Question, after: bool) -> bool:
         """Whether the induction of a layer starts from that state of a question."""

@@ -31,7 +31,7 @@ from quorate.models.relational import RelationalModel
 from quorate.proof.verdicts import Result
 
 METHOD = "inference"
-FIRST_SECONDS, A_SLICE = 4.0, 1.3
+FIRST_SECONDS, A_SLICE = 4.0, 0.5
 """How much processor time the first attempt may take before there is a second, and a turn at first."""
 AN_ATTEMPT, A_SECOND = 200, 500
 """What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
