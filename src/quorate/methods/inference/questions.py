@@ -15,7 +15,7 @@ import numpy
 from quorate.engines.smt.ground import FALSE, TRUE, Circuit, Grounder
 from quorate.logic.expansion import Ground, Tables
 from quorate.logic.structures import domain
-from quorate.logic.terms import BOOL, Sort, Symbol, Term, Var
+from quorate.logic.terms import BOOL, Sort, Symbol, Term, Var, conj, neg
 from quorate.logic.transform import symbols_of
 from quorate.methods.inference.language import Clause, Language
 from quorate.methods.inference.states import Array, States, shape
@@ -115,16 +115,17 @@ class Question:
         symbols = symbols_of(*formulas)
         return symbols.isdisjoint(self.transition.modified) and symbols.isdisjoint(self.model.derived_symbols)
 
-    def breaks(self, formula: Term) -> bool:
-        """Whether the step can make a formula about given elements false."""
+    def breaks(self, formula: Term, after: Term) -> bool:
+        """Whether a step after which something holds can make a formula about given elements false."""
         if self.leaves_alone([formula]):
             return False
-        for variable in formula.free:
+        for variable in formula.free | after.free:
             if variable not in self.constants:
                 self.constants[variable] = self.grounder.unknown(variable.sort)
                 self._last = self.circuit.count
-        holds, held = (self.grounder.formula(formula, t, self.constants) for t in (self.after, self.before))
-        return self.solve(self.circuit.conj((held, -holds)))
+        held = self.grounder.formula(formula, self.before, self.constants)
+        breaks = self.grounder.formula(conj(after, neg(formula)), self.after, self.constants)
+        return self.solve(self.circuit.conj((held, breaks)))
 
     # -- clauses ------------------------------------------------------------------------------------------------
 
