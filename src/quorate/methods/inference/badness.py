@@ -125,7 +125,7 @@ def origins(
 
 
 def _way(steps: Mapping[str, Question], transition: Transition, update: Update, variables: Sequence[Var]) -> Way | None:
-    """What stays true as long as a relation does, in terms of the variables, where an update has made it true; None if nothing."""
+    """What stays true as long as a relation does that an update has made true, in terms of the variables; None if nothing."""
     point = _point(update, transition)
     if point is None:
         return None
