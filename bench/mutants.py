@@ -44,7 +44,7 @@ from quorate.proof.verdicts import Result  # noqa: E402
 
 LIBRARY = ROOT / "protocols" / "relational"
 LIMITS = Limits(timeout=5.0, jobs=1)
-SECONDS, DEPTH = 3.0, 10
+SECONDS, DEPTH = 1.5, 10
 HEADS = ("proved", "violated", "unknown", "not accepted", "WRONG")
 Answer = tuple[Sequence[Result], Certificate | None]
 

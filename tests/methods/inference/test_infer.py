@@ -249,7 +249,7 @@ def test_a_proof_over_tables_that_were_abstracted():
 def test_a_quorum_is_behind_a_leader_as_long_as_it_leads():
     """The votes are for the current term, which changes; but then the node no longer leads."""
     model = load(LIBRARY / "raft_leader_election.pyv").model
-    sizes = {sort: 3 for sort in model.sorts}
+    sizes = dict.fromkeys(model.sorts, 3)
     found = {origin.relation.name: origin for origin in origins(model, sizes, {}, [])}
     [way] = found["leader"].ways
     assert [witness.sort.name for witness in way.witnesses] == ["quorum"]
