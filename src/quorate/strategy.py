@@ -848,7 +848,7 @@ BOUNDED = Method(
 INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.8, 10.0, 40.0, 120.0))
 SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 8.0, 40.0))
 INDUCT = Method("induct", "proof", "induction with the file's own invariants", induct, (HOUR,))
-INFER = Method("infer", "proof", "finding the invariants", infer, (HOUR,), apart=False)
+INFER = Method("infer", "proof", "finding the invariants", infer, (8.0, HOUR), apart=False)
 CUTOFF = Method("cutoff", "proof", "a small instance that stands for all sizes", cutoff, (30.0, HOUR), apart=False)
 LIVE = Method("live", "proof", "rankings, or a fair run that starves", live, (HOUR,), kind="liveness")
 PHASES = Method("phases", "proof", "backward search over all numbers of processes", phases, (HOUR,))
@@ -862,6 +862,6 @@ def methods_for(model: Model) -> tuple[Method, ...]:
         return (PHASES,)
     if isinstance(model, RoundModel):
         return (PROCESSES, QUORUMS)
-    proofs = (INDUCT, CUTOFF, INFER) if model.invariants else (CUTOFF, INDUCT, INFER)
+    proofs = (INDUCT, INFER, CUTOFF) if model.invariants else (INFER, CUTOFF, INDUCT)
     safety = (BOUNDED, INSTANCES, SIMULATE, *proofs) if model.safety else ()
     return (*safety, LIVE) if model.liveness else safety
