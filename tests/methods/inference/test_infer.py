@@ -254,3 +254,20 @@ def test_a_quorum_is_behind_a_leader_as_long_as_it_leads():
     [way] = found["leader"].ways
     assert [witness.sort.name for witness in way.witnesses] == ["quorum"]
     assert "granted" in show(way.formula) and "candidate" not in show(way.formula)
+
+
+NOTHING_HAPPENS = """\
+sort node
+mutable relation idle(node)
+mutable relation busy(node)
+init idle(N)
+{init}
+safety [rest] idle(N) & !busy(N)
+"""
+
+
+def test_a_protocol_in_which_nothing_happens():
+    proved(parse(Source("still.pyv", NOTHING_HAPPENS.format(init="init !busy(N)"))).model)
+    model = parse(Source("still.pyv", NOTHING_HAPPENS.format(init=""))).model
+    [result] = infer(model, LIMITS, Options(10.0)).results
+    assert result.verdict == "violated"

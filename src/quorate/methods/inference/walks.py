@@ -38,7 +38,7 @@ def walks(
     generator = numpy.random.default_rng(seed)
     states = start.where(numpy.repeat(numpy.arange(start.count), RUNS))
     seen = [states]
-    for _ in range(steps):
+    for _ in range(steps if model.transitions else 0):
         states = _step(model, states, generator)
         seen.append(states)
     return _joined(model, seen)
