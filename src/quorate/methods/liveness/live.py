@@ -183,7 +183,7 @@ class _Proof:
         model = model.with_invariants(self._established(model))
         found, left = entailed(model, hard, samples, self.limits, self.until, self.options.seed, self.progress)
         if left:
-            claims = claims_of(model, left, samples)
+            claims = claims_of(model, found.claims, left, samples, self.limits)
             known = model.with_invariants((*found.claims, *model.invariants))
             more = support(known, claims, samples, self.limits, self.until, self.options.seed, self.progress)
             found = joined(model, found, more)
