@@ -106,7 +106,8 @@ class Search:
         parts: list[_Part] = []
         active = numpy.ones(self.all, bool)
         while active.any():
-            tried = levels if active[: self.count].any() else levels[:UNREACHABLE]
+            most = UNREACHABLE if not active[: self.count].any() else BOUNDED if self.bounded else None
+            tried = levels[:most]
             found = self._hinted(active)
             found = found or next(filter(None, (self._best(level, active) for level in tried)), None)
             if found is None:
@@ -327,6 +328,8 @@ LEVELS = (
 )
 UNREACHABLE = 3
 """How many levels are tried for the sake of unreachable steps only."""
+BOUNDED = 7
+"""How many levels are tried while elements above some need not be finitely many."""
 MOST_STAGES = 20
 """Unreachable steps are not worth more stages than that, nor is it that elements above some need not be finitely many."""
 
