@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
+from quorate.engines.smt.session import Limits
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Item, Question
@@ -38,6 +39,11 @@ class Deadline:
 
     def left(self) -> float:
         return min(self.clock - time.monotonic(), self.processor - time.process_time())
+
+    def within(self, limits: Limits, goals: int) -> Limits:
+        """Limits for so many hard questions to solvers, such that they are answered in time."""
+        seconds = max(1.0, (self.clock - time.monotonic()) * limits.jobs / max(1, goals))
+        return replace(limits, timeout=min(limits.timeout, seconds))
 
 
 def enumerate_until(candidates: Candidates, until: Deadline) -> None:

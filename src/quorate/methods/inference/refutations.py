@@ -160,6 +160,7 @@ def _prove_refutations(
         if patience is task.limits and (len(left) > FEW or any(answer.status == "sat" for answer in failed.values())):
             break
         failed = {}
+        patience = task.until.within(patience, len(left)) if patience is task.limits else patience
         for number, _, answer in solve([listed_groups[number] for number in left], patience):
             name = asked[left[number]]
             if answer.status == "unsat":
