@@ -114,7 +114,9 @@ class Refuter:
         constants = self.language.constants
         sizes = [len(domain(c.sort, states.sizes)) for c in constants]
         total = prod(sizes)
-        chosen = range(total) if total <= VALUATIONS else self.random.sample(range(total), VALUATIONS)
+        chosen = dict.fromkeys(range(total) if total <= VALUATIONS else ())
+        while len(chosen) < min(total, VALUATIONS):
+            chosen[self.random.randrange(total)] = None
         values = []
         for number in chosen:
             value = {}
