@@ -40,6 +40,10 @@ class Deadline:
     def left(self) -> float:
         return min(self.clock - time.monotonic(), self.processor - time.process_time())
 
+    def at_least(self, seconds: float) -> Deadline:
+        """The same, with so much processor time left: for a search that has come close."""
+        return replace(self, processor=max(self.processor, time.process_time() + seconds))
+
     def within(self, limits: Limits, goals: int) -> Limits:
         """Limits for so many hard questions to solvers, such that they are answered in time."""
         seconds = max(1.0, (self.clock - time.monotonic()) * limits.jobs / max(1, goals))

@@ -21,8 +21,9 @@ from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, certify
 
-HARD = 4
-"""How many obligations may take all the time that a solver has."""
+HARD, CLOSE = 4, 0.7
+"""How many obligations may take all the time that a solver has; and how many seconds one can always go on after a proof over
+small sizes was found."""
 
 
 class Invariants:
@@ -66,6 +67,7 @@ class Invariants:
                     return self.go_on(outcome)
                 if failure != "again":
                     return failure
+                search.until = task.until.at_least(CLOSE)
         finally:
             outcome.queries += search.queries - queries
             outcome.counterexamples += search.counterexamples - counterexamples
