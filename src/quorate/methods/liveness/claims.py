@@ -442,17 +442,17 @@ def entailed(
 
 
 def _languages(model: RelationalModel) -> Iterator[tuple[RelationalModel, Shape]]:
-    """What clauses may be made of: what the protocol speaks of, then also projections that its guards look at, or more variables.
+    """What clauses may be made of: little, with the projections that guards look at, if there are any; then more.
 
-    Of what is left open there may be two, to say that there is one at most.
+    Of what a projection leaves open there may be two, to say that there is one at most.
     """
     shapes = _shapes(model)
     first = next(shapes)
-    yield model, first
     extended, open_ = _projected(model)
     if open_:
         yield extended, Shape({sort: 1 + (sort in open_) for sort in first.variables}, first.literals, first.total)
-    else:
+    yield model, first
+    if not open_:
         yield model, next(shapes)
 
 

@@ -7,7 +7,7 @@ independent checker has to accept the certificate, with both solvers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from quorate.engines.explicit.instance import Instance
@@ -32,8 +32,14 @@ from quorate.proof.verdicts import Result, Verdict
 METHOD = "ranking"
 SMALL = 60_000
 """Instances with at most that many states are searched for violations before a proof is looked for."""
+MANY = 12
+"""If more goals than that need invariants, it is first tried to do with fewer, all elements being finitely many."""
 
 Progress = Callable[[str], None]
+
+
+class _Postponed(Exception):
+    """There may be a simpler proof."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +155,7 @@ class _Proof:
             model, item = monitored(self.protocol, self.item)
             samples = collect(model, item, self.orders, self.options.seed)
         reasons: list[str] = []
+        later: list[Argument] = []
         last: Mapping[Sort, Symbol] = {}
         for bounded in (self.orders, last) if self.orders else (last,):
             search = Search(samples, bounded, self.progress)
@@ -160,11 +167,20 @@ class _Proof:
                     reasons.append(f"{wanted} would do")
                 elif bounded is last:
                     reasons.append("a hint could give a rank: what shrinks by that step and never grows")
-            for stages in lists:
+            arguments = [Argument(self.item.name, watched, tuple(stages)) for stages in lists]
+            for argument in arguments:
                 try:
-                    return self._prove(Argument(self.item.name, watched, tuple(stages)), samples)
+                    return self._prove(argument, samples, MANY if bounded else None)
+                except _Postponed:
+                    later += arguments
+                    break
                 except Missing as problem:
-                    reasons.append(f"{_shown(stages)}: {problem}")
+                    reasons.append(f"{_shown(argument.stages)}: {problem}")
+        for argument in later:
+            try:
+                return self._prove(argument, samples)
+            except Missing as problem:
+                reasons.append(f"{_shown(argument.stages)}: {problem}")
         raise Missing("; ".join(reasons))
 
     def _stays(self, samples: Samples) -> bool:
@@ -172,7 +188,8 @@ class _Proof:
         _, goals = reduced(self.protocol, Argument(self.item.name, False, ()))
         return all(samples.holds(goal.formula) for goal in goals if goal.name.endswith(" stays"))
 
-    def _prove(self, argument: Argument, samples: Samples) -> tuple[Proved, Support]:
+    def _prove(self, argument: Argument, samples: Samples, most: int | None = None) -> tuple[Proved, Support]:
+        """A proof that the checker has accepted; raises `_Postponed` if more goals than `most` need invariants."""
         model, goals = reduced(self.protocol, argument)
         self.progress(f"{len(goals)} obligations")
         hard = hard_goals(model, goals, self.orders, self.limits)
@@ -180,6 +197,8 @@ class _Proof:
         if wrong:
             raise Missing(f"{', '.join(wrong)} does not hold")
         self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
+        if most is not None and len(hard) > most:
+            raise _Postponed
         model = model.with_invariants(self._established(model))
         found, left = entailed(model, hard, samples, self.limits, self.until, self.options.seed, self.progress)
         if left:
@@ -214,5 +233,5 @@ class _Proof:
                 raise Missing(f"the checker does not accept: {outcome.obligation.name}")
 
 
-def _shown(stages: list[Stage]) -> str:
+def _shown(stages: Sequence[Stage]) -> str:
     return ", ".join(f"{stage.kind} {stage.formula}" for stage in stages)
