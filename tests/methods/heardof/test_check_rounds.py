@@ -123,7 +123,31 @@ def test_a_predicate_over_several_rounds_is_refused() -> None:
 
 def test_no_symmetry_gives_the_same_answers() -> None:
     model = load_rounds(LIBRARY / "broken" / "one_third_rule_inclusive.rounds").model
-    with_names = check(model, 3, {}, None, Options(symmetry=False))
+    with_names = check(model, 3, {}, None, Options(symmetry="none"))
     without = check(model, 3, {})
     assert [item.verdict for item in with_names.results] == [item.verdict for item in without.results]
     assert Machine(model).decision == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "given", "faults", "none", "partition", "everything"),
+    [
+        ("herlihy_cas", 3, {}, None, 138, 26, 10),
+        ("herlihy_cas", 4, {}, None, 1732, 94, 19),
+        ("flood_set", 3, {"f": 2}, None, 228, None, 36),
+        ("one_third_rule_lossy", 3, {"lossy": 1}, None, 75, None, 11),
+        ("one_third_rule_lossy", 4, {"lossy": 1}, 2, 436, None, 17),
+    ],
+)
+def test_states_with_each_reduction(
+    name: str, n: int, given: dict[str, int], faults: int | None, none: int, partition: int | None, everything: int
+) -> None:
+    """Counted by hand-written searches as well; partition symmetry is refused where the definition orders values."""
+    model = load_rounds(LIBRARY / f"{name}.rounds").model
+    assert check(model, n, given, faults, Options(symmetry="none")).found.states == none
+    assert check(model, n, given, faults).found.states == everything
+    if partition is None:
+        with pytest.raises(RoundsError, match="partition symmetry is refused"):
+            check(model, n, given, faults, Options(symmetry="partition"))
+    else:
+        assert check(model, n, given, faults, Options(symmetry="partition")).found.states == partition

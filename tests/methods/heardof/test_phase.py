@@ -72,7 +72,7 @@ def bounded_violations(model: RoundModel, n: int, phases: int) -> dict[str, int 
 
 def searched(model: RoundModel, n: int, symmetry: bool) -> dict[str, int | None]:
     """The same by the search, with or without renaming states."""
-    outcome = check(model, n, setting(model, n, {}), None, Options(symmetry, True))
+    outcome = check(model, n, setting(model, n, {}), None, Options("all" if symmetry else "none", True))
     assert outcome.found.finished
     return {result.property: len(result.rounds.happenings) if result.rounds else None for result in outcome.results}
 

@@ -162,7 +162,7 @@ def check(arguments: argparse.Namespace) -> int:
     for item in loaded:
         parameters = setting(item.model, arguments.n, _given(arguments.set))
         progress = Progress(arguments)
-        options = Options(not arguments.no_symmetry, arguments.keep_going, arguments.timeout)
+        options = Options("none" if arguments.no_symmetry else "all", arguments.keep_going, arguments.timeout)
         try:
             outcome = search(item.model, arguments.n, parameters, arguments.faults, options, progress)
         finally:

@@ -72,6 +72,8 @@ class Search:
     """Are states alike that differ in the names of values only?"""
     forget: bool = True
     """Are variables forgotten that nobody reads again?"""
+    partition: bool = False
+    """Without symmetry: are proposals, at least, looked at up to renaming of processes and values?"""
     parents: dict[State, tuple[State, State] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -159,7 +161,7 @@ class Search:
 
     def _proposals(self) -> Iterator[Sequence[int]]:
         """What the processes propose, up to renaming of processes and values."""
-        if not self.symmetry:
+        if not self.symmetry and not self.partition:
             yield from product(range(1, self.n + 1), repeat=self.n)
             return
         if not self.values:

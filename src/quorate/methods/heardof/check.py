@@ -28,14 +28,18 @@ MOST_TURNS = 1000
 """How often a circle of states is followed before names have to repeat."""
 
 Progress = Callable[[str], None]
+Symmetry = Literal["all", "partition", "none"]
 PropertyKind = Literal["safety", "invariant"]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to search: which symmetries to use, when to stop, whether to go on after a violation."""
+    """How to search: which symmetries to use, when to stop, whether to go on after a violation.
 
-    symmetry: bool = True
+    `partition`: only what is proposed is looked at up to renaming of values, as Barbosa, Fonseca and Araujo do (2020).
+    """
+
+    symmetry: Symmetry = "all"
     keep_going: bool = False
     timeout: float | None = None
     most_states: int = 20_000_000
@@ -107,7 +111,10 @@ class _Check:
     ) -> None:
         self.model = model
         self.machine = Machine(model)
-        self.search = Search(self.machine, n, parameters, faults, options.symmetry)
+        partition = options.symmetry == "partition"
+        if partition and order_of_values(model) is not None:
+            raise RoundsError("partition symmetry is refused: the definition orders values")
+        self.search = Search(self.machine, n, parameters, faults, options.symmetry == "all", partition=partition)
         if self.search.communication.of_several:
             raise RoundsError("`safe` ties several rounds together in one condition, which the search cannot follow")
         self.options = options
