@@ -7,17 +7,19 @@ independent checker has to accept the certificate, with both solvers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
-from quorate.logic.terms import Sort, Symbol, Term, Var
+from quorate.logic.terms import Term, Var
 from quorate.logic.transform import substitute
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import is_trivial
 from quorate.methods.inference.language import total_orders
+from quorate.methods.inference.states import Array
 from quorate.methods.liveness.check import check_liveness
 from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, joined, support
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
@@ -34,6 +36,8 @@ SMALL = 60_000
 """Instances with at most that many states are searched for violations before a proof is looked for."""
 MANY = 12
 """If more goals than that need invariants, it is first tried to do with fewer, all elements being finitely many."""
+PATIENCE = 10.0, 60.0, inf
+"""Seconds for the invariants of a ranking, before others are tried, and later."""
 
 Progress = Callable[[str], None]
 
@@ -155,41 +159,51 @@ class _Proof:
             model, item = monitored(self.protocol, self.item)
             samples = collect(model, item, self.orders, self.options.seed)
         reasons: list[str] = []
-        later: list[Argument] = []
-        last: Mapping[Sort, Symbol] = {}
-        for bounded in (self.orders, last) if self.orders else (last,):
+        rankings: list[list[Argument]] = []
+        postponed: list[list[Argument]] = []
+        for bounded in (self.orders, {}) if self.orders else ({},):
             search = Search(samples, bounded, self.progress)
             lists, left = search.find(LEVELS)
             if not lists:
-                reasons.append(f"no ranking covers {search.left(left)}")
-                wanted = search.would_do(LEVELS[:3], self.until) if bounded is last and self.options.propose else None
-                if wanted:
-                    reasons.append(f"{wanted} would do")
-                elif bounded is last:
-                    reasons.append("a hint could give a rank: what shrinks by that step and never grows")
-            arguments = [Argument(self.item.name, watched, tuple(stages)) for stages in lists]
-            for argument in arguments:
-                try:
-                    return self._prove(argument, samples, MANY if bounded else None)
-                except _Postponed:
-                    later += arguments
-                    break
-                except Missing as problem:
-                    reasons.append(f"{_shown(argument.stages)}: {problem}")
-        for argument in later:
+                reasons += self._uncovered(search, left)
+                continue
+            rankings.append([Argument(self.item.name, watched, tuple(stages)) for stages in lists])
             try:
-                return self._prove(argument, samples)
-            except Missing as problem:
-                reasons.append(f"{_shown(argument.stages)}: {problem}")
+                return self._prove(rankings[-1][0], samples, PATIENCE[0], MANY if bounded else None)
+            except _Postponed:
+                postponed.append(rankings.pop())
+            except Missing:
+                continue
+        for patience in PATIENCE[1:]:
+            for arguments in (*rankings, *postponed):
+                for argument in arguments if patience is PATIENCE[-1] else arguments[:1]:
+                    try:
+                        return self._prove(argument, samples, patience)
+                    except Missing as problem:
+                        reasons += [f"{_shown(argument.stages)}: {problem}"] if patience is PATIENCE[-1] else []
         raise Missing("; ".join(reasons))
+
+    def _uncovered(self, search: Search, left: Array) -> Iterator[str]:
+        """Which steps no ranking covers, and what would help."""
+        yield f"no ranking covers {search.left(left)}"
+        if not search.bounded:
+            wanted = search.would_do(LEVELS[:3], self.until) if self.options.propose else None
+            yield (
+                f"{wanted} would do"
+                if wanted
+                else "a hint could give a rank: what shrinks by that step and never grows"
+            )
 
     def _stays(self, samples: Samples) -> bool:
         """Does the trigger hold until the goal is reached, as far as the samples show?"""
         _, goals = reduced(self.protocol, Argument(self.item.name, False, ()))
         return all(samples.holds(goal.formula) for goal in goals if goal.name.endswith(" stays"))
 
-    def _prove(self, argument: Argument, samples: Samples, most: int | None = None) -> tuple[Proved, Support]:
+    def _prove(
+        self, argument: Argument, samples: Samples, seconds: float, most: int | None = None
+    ) -> tuple[Proved, Support]:
         """A proof that the checker has accepted; raises `_Postponed` if more goals than `most` need invariants."""
+        until = min(self.until, time.monotonic() + seconds)
         model, goals = reduced(self.protocol, argument)
         self.progress(f"{len(goals)} obligations")
         hard = hard_goals(model, goals, self.orders, self.limits)
@@ -200,11 +214,11 @@ class _Proof:
         if most is not None and len(hard) > most:
             raise _Postponed
         model = model.with_invariants(self._established(model))
-        found, left = entailed(model, hard, samples, self.limits, self.until, self.options.seed, self.progress)
+        found, left = entailed(model, hard, samples, self.limits, until, self.options.seed, self.progress)
         if left:
             claims = claims_of(model, found.claims, left, samples, self.limits)
             known = model.with_invariants((*found.claims, *model.invariants))
-            more = support(known, claims, samples, self.limits, self.until, self.options.seed, self.progress)
+            more = support(known, claims, samples, self.limits, until, self.options.seed, self.progress)
             found = joined(model, found, more)
         proved = Proved(argument, found.claims, found.certificate)
         self._check(proved)
