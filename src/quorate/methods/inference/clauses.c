@@ -466,29 +466,14 @@ static void weaken(space *s, u64 number, const u64 *row) {
 
 /* -- both ----------------------------------------------------------------------------------------------------- */
 
-/* Exchanges rows and columns of 64 words: bit j of word i is then bit i of word j. */
-static void transpose(u64 *words) {
-  u64 mask = 0xffffffffull;
-  for (int step = 32; step; step >>= 1, mask ^= mask << step)
-    for (int i = 0; i < 64; i = (i + step + 1) & ~step) {
-      const u64 moved = (words[i] >> step ^ words[i + step]) & mask;
-      words[i] ^= moved << step;
-      words[i + step] ^= moved;
-    }
-}
-
 /* For every literal, the rows it is in, as bits: those of `count` rows, evenly spread. */
 static u64 *columns_of(const space *s, u64 count, u64 width) {
   u64 *columns = calloc((u64)s->literals * width + 1, 8);
-  for (u64 start = 0; start < count; start += 64)
-    for (int word = 0; word < s->words; word++) {
-      u64 block[64] = {0};
-      for (u64 i = start; i < count && i < start + 64; i++)
-        block[i - start] = s->rows[i * s->row_count / count * (u64)s->words + (u64)word];
-      transpose(block);
-      for (int bit = 0; bit < 64 && 64 * word + bit < s->literals; bit++)
-        columns[(u64)(64 * word + bit) * width + start / 64] = block[bit];
-    }
+  for (u64 i = 0; i < count; i++) {
+    const u64 *row = s->rows + i * s->row_count / count * (u64)s->words;
+    for (int l = 0; l < s->literals; l++)
+      if (row[l / 64] >> l % 64 & 1) columns[(u64)l * width + i / 64] |= 1ull << i % 64;
+  }
   return columns;
 }
 

@@ -63,7 +63,7 @@ class Inference(Found):
     attempts: list[str] = field(default_factory=list)
     """What was tried, in words."""
     settled: list[str] = field(default_factory=list)
-    """The languages in which there is no proof."""
+    """The languages in which no proof was found, for lack of one or because the solvers gave no answer."""
     samples: int = 0
     interrupted: bool = False
 
