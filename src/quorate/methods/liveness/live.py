@@ -203,7 +203,6 @@ class _Proof:
         self, argument: Argument, samples: Samples, seconds: float, most: int | None = None
     ) -> tuple[Proved, Support]:
         """A proof that the checker has accepted; raises `_Postponed` if more goals than `most` need invariants."""
-        until = min(self.until, time.monotonic() + seconds)
         model, goals = reduced(self.protocol, argument)
         self.progress(f"{len(goals)} obligations")
         hard = hard_goals(model, goals, self.orders, self.limits)
@@ -213,6 +212,7 @@ class _Proof:
         self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
         if most is not None and len(hard) > most:
             raise _Postponed
+        until = min(self.until, time.monotonic() + seconds)
         model = model.with_invariants(self._established(model))
         found, left = entailed(model, hard, samples, self.limits, until, self.options.seed, self.progress)
         if left:
