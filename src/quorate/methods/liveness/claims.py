@@ -59,8 +59,8 @@ ORDERED, OTHERS, MOST_ENTRIES = 5, 3, 250
 """The sizes over which questions are asked, unless states have too many entries then."""
 PATIENCE = 20.0
 """Seconds for a question of the search to a solver."""
-QUICK = 3.0
-"""Seconds for a goal that may need nothing."""
+QUICK, AT_ONCE = 3.0, 1.0
+"""Seconds for a goal that may need nothing, and for a claim that does."""
 MOST_CLAUSES = 400
 """A goal that would be more clauses is taken as it is."""
 
@@ -70,19 +70,25 @@ class Missing(Exception):
 
 
 def hard_goals(
-    model: RelationalModel, goals: Sequence[Goal], orders: Mapping[Sort, Symbol], limits: Limits
-) -> list[Goal]:
-    """The goals that are not valid by themselves: a small state violates them, or no solver proves them quickly."""
+    model: RelationalModel,
+    goals: Sequence[Goal],
+    orders: Mapping[Sort, Symbol],
+    limits: Limits,
+    known: dict[Term, bool | None],
+) -> tuple[list[Goal], list[Goal]]:
+    """The goals that are not valid by themselves: small states violate them; and those that no solver proves quickly.
+
+    `known` says of goals that were asked about whether they are valid, None for nobody knows, and learns.
+    """
     sizes = {sort: 3 if sort in orders else 2 for sort in model.sorts if sort.uninterpreted}
-    hard: list[Goal] = []
-    rest: list[Goal] = []
     question = Question(model, sizes, orders, remembers=True)
-    for goal in goals:
-        (hard if _can_fail(question, goal.formula) else rest).append(goal)
-    for goal, valid in zip(rest, are_valid(model, (), rest, replace(limits, timeout=QUICK)), strict=True):
-        if not valid:
-            hard.append(goal)
-    return [goal for goal in goals if goal in hard]
+    new = [goal for goal in goals if goal.formula not in known]
+    rest = [goal for goal in new if not _can_fail(question, goal.formula)]
+    valid = are_valid(model, (), rest, replace(limits, timeout=QUICK))
+    known |= {goal.formula: False for goal in new}
+    known |= {goal.formula: is_valid for goal, is_valid in zip(rest, valid, strict=True)}
+    hard = [goal for goal in goals if known[goal.formula] is False]
+    return hard, [goal for goal in goals if known[goal.formula] is None]
 
 
 def _can_fail(question: Question, formula: Term) -> bool:
@@ -90,13 +96,15 @@ def _can_fail(question: Question, formula: Term) -> bool:
     return question.solve(question.grounder.formula(neg(formula), question.before))
 
 
-def are_valid(model: RelationalModel, known: Sequence[Named], goals: Sequence[Goal], limits: Limits) -> list[bool]:
-    """Which goals follow from what is known."""
+def are_valid(
+    model: RelationalModel, known: Sequence[Named], goals: Sequence[Goal], limits: Limits
+) -> list[bool | None]:
+    """Which goals follow from what is known; None for what the solvers do not decide."""
     queries = tuple(Query(goal.name, neg(goal.formula)) for goal in goals)
-    found = [False] * len(goals)
+    found: list[bool | None] = [None] * len(goals)
     if queries:
         for _, number, answer in solve([Group((*model.background(), *known), queries)], limits):
-            found[number] = answer.status == "unsat"
+            found[number] = {"unsat": True, "sat": False}.get(answer.status)
     return found
 
 
@@ -134,7 +142,7 @@ def _all_claims(
     question = Question(model, sizes, samples.orders, remembers=True)
     needed = [formula for formula in found if _can_fail(question, formula)]
     elusive = [Goal(str(formula), (), (), formula) for formula in found if formula not in needed]
-    valid = are_valid(model, known, elusive, replace(limits, timeout=QUICK))
+    valid = are_valid(model, known, elusive, replace(limits, timeout=AT_ONCE))
     needed += [goal.conclusion for goal, is_valid in zip(elusive, valid, strict=True) if not is_valid]
     kept = [formula for formula in needed if not any(_subsumes(other, formula) for other in needed)]
     return [Named(f"claim{number}", formula) for number, formula in enumerate(kept, 1)]
@@ -209,6 +217,7 @@ def _solved(clause: Sequence[Term]) -> list[Term] | None:
     while True:
         literals = [literal for literal in literals if literal is not FALSE]
         known = set(literals)
+        known |= {Equal(literal.right, literal.left) for literal in literals if isinstance(literal, Equal)}
         if any(literal is TRUE or neg(literal) in known for literal in literals):
             return None
         for literal in literals:

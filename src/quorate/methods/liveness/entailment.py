@@ -24,7 +24,7 @@ from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import certify
 
-BRIEF = 6.0
+BRIEF = 3.0
 """Seconds for a goal that may have infinite counterexamples only, which no solver finds: it may just not follow."""
 
 

@@ -36,7 +36,7 @@ SMALL = 60_000
 """Instances with at most that many states are searched for violations before a proof is looked for."""
 MANY = 12
 """If more goals than that need invariants, it is first tried to do with fewer, all elements being finitely many."""
-PATIENCE = 10.0, 60.0, inf
+PATIENCE = 20.0, 60.0, inf
 """Seconds for the invariants of a ranking, before others are tried, and later."""
 
 Progress = Callable[[str], None]
@@ -150,6 +150,8 @@ class _Proof:
         self.protocol, self.item, self.limits, self.options, self.progress = model, item, limits, options, progress
         self.until = time.monotonic() + options.seconds
         self.orders = total_orders(model)
+        self.valid: dict[Term, bool | None] = {}
+        """Goals that were asked about, and whether they are valid, None if nobody knows."""
 
     def find(self) -> tuple[Proved, Support]:
         self.progress("collecting samples")
@@ -205,17 +207,17 @@ class _Proof:
         """A proof that the checker has accepted; raises `_Postponed` if more goals than `most` need invariants."""
         model, goals = reduced(self.protocol, argument)
         self.progress(f"{len(goals)} obligations")
-        hard = hard_goals(model, goals, self.orders, self.limits)
-        wrong = [goal.name for goal in hard if not samples.holds(goal.formula)]
+        hard, elusive = hard_goals(model, goals, self.orders, self.limits, self.valid)
+        wrong = [goal.name for goal in (*hard, *elusive) if not samples.holds(goal.formula)]
         if wrong:
             raise Missing(f"{', '.join(wrong)} does not hold")
-        self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
-        if most is not None and len(hard) > most:
+        self.progress(f"{len(hard) + len(elusive)} of {len(goals)} obligations need invariants")
+        if most is not None and len(hard) + len(elusive) > most:
             raise _Postponed
         until = min(self.until, time.monotonic() + seconds)
         model = model.with_invariants(self._established(model))
         found, left = entailed(model, hard, samples, self.limits, until, self.options.seed, self.progress)
-        if left:
+        if left := [*left, *elusive]:
             claims = claims_of(model, found.claims, left, samples, self.limits)
             known = model.with_invariants((*found.claims, *model.invariants))
             more = support(known, claims, samples, self.limits, until, self.options.seed, self.progress)
