@@ -164,7 +164,7 @@ class _Proof:
         rankings: list[list[Argument]] = []
         postponed: list[list[Argument]] = []
         for bounded in (self.orders, {}) if self.orders else ({},):
-            search = Search(samples, bounded, self.progress)
+            search = Search(samples, bounded, self.progress, self.until)
             lists, left = search.find(LEVELS)
             if not lists:
                 reasons += self._uncovered(search, left)
@@ -187,6 +187,9 @@ class _Proof:
 
     def _uncovered(self, search: Search, left: Array) -> Iterator[str]:
         """Which steps no ranking covers, and what would help."""
+        if time.monotonic() > self.until:
+            yield "no ranking was found in time"
+            return
         yield f"no ranking covers {search.left(left)}"
         if not search.bounded:
             wanted = search.would_do(LEVELS[:3], self.until) if self.options.propose else None

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement, product
-from math import prod
+from itertools import combinations, combinations_with_replacement, product
+from math import inf, prod
 
 import numpy
 
@@ -86,11 +86,20 @@ class _Part:
 class Search:
     """Stages for one property, tried on samples."""
 
-    def __init__(self, samples: Samples, bounded: Mapping[Sort, Symbol], progress: Callable[[str], None]) -> None:
-        """Where a rank speaks of elements of a `bounded` sort, it has to speak of those below some element of its order only."""
+    def __init__(
+        self,
+        samples: Samples,
+        bounded: Mapping[Sort, Symbol],
+        progress: Callable[[str], None],
+        until: float = inf,
+    ) -> None:
+        """Where a rank speaks of elements of a `bounded` sort, it has to speak of those below some element of its order only.
+
+        When `until` has come, by the monotonic clock, no further stages are looked for.
+        """
         self.samples, self.model, self.item = samples, samples.model, samples.item
         self.bounded = bounded
-        self.progress = progress
+        self.progress, self.until = progress, until
         self.count = sum(pairs.count for pairs in samples.pairs)
         everything = (*samples.pairs, *samples.wild)
         self.kind = numpy.concatenate([pairs.kind for pairs in everything]) if everything else numpy.zeros(0, int)
@@ -105,7 +114,7 @@ class Search:
         """
         parts: list[_Part] = []
         active = numpy.ones(self.all, bool)
-        while active.any():
+        while active.any() and time.monotonic() < self.until:
             most = UNREACHABLE if not active[: self.count].any() else BOUNDED if self.bounded else None
             tried = levels[:most]
             found = self._hinted(active)
@@ -213,7 +222,7 @@ class Search:
         elif not parts:
             for variables in level.blocks(self.model.sorts, {v.name for v in self.item.variables}):
                 literals = self._literals(variables)
-                if literals is not None:
+                if literals is not None and time.monotonic() < self.until:
                     found = [literals.best_rank(active, self.count, level.literals, self.bounded)]
                     if level.projected and len(variables) > 1:
                         found.append(literals.best_projection(active, self.count, self.bounded))
@@ -277,7 +286,7 @@ class Search:
                 names.add(name)
                 variables.append(Var(name, variable.sort))
             literals = self._literals(tuple(variables))
-            if literals is not None:
+            if literals is not None and time.monotonic() < self.until:
                 part = literals.best_fair(renamed(fairness, variables), active, self.count, level.conditions)
                 if part is not None:
                     yield part
@@ -447,19 +456,15 @@ class _Literals:
         symbol = self.samples.orders[variable.sort]
         earlier, later = (Var(f"{variable.name}{number}", variable.sort) for number in (1, 2))
         different = neg(equal(earlier, later))
+        orders = symbol(earlier, later), symbol(later, earlier)
         places = numpy.flatnonzero(active[:count])
+        few = places[:: max(1, len(places) // FIRST)]
+        choices = (c for size in range(1, most + 1) for c in combinations(range(len(self.terms)), size))
         best: _Part | None = None
-        for chosen in self._heads() if bound else (c for size in range(1, most + 1) for c in self._choices(size)):
-            if bound:
-                before, after = (self._projected(array, chosen) for array in (self.before, self.after))
-            else:
-                before, after = (numpy.bitwise_and.reduce(a[list(chosen)], axis=0) for a in (self.before, self.after))
-            changed = before ^ after
-            first = changed & (~changed + numpy.uint64(1))
-            for order, breaks, gone in (
-                (symbol(earlier, later), (after & first) != 0, (before & first) != 0),
-                (symbol(later, earlier), after > before, before > after),
-            ):
+        for chosen in self._heads() if bound else choices:
+            if all(breaks.any() for breaks, _ in self._moves(chosen, bool(bound), few)):
+                continue
+            for order, (breaks, gone) in zip(orders, self._moves(chosen, bool(bound)), strict=True):
                 if breaks[places].any() or not (gone & active & ~breaks).any():
                     continue
                 formula = exists(bound, conj(*(self.terms[i] for i in chosen)))
@@ -468,6 +473,21 @@ class _Literals:
                 if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
                     best = part
         return best
+
+    def _moves(
+        self, chosen: Sequence[int], projected: bool, places: Array | slice = slice(None)
+    ) -> Iterator[tuple[Array, Array]]:
+        """In which pairs a conjunction goes up and in which it goes down, along an order and along its reverse."""
+        if projected:
+            before, after = (self._projected(array, chosen, places) for array in (self.before, self.after))
+        else:
+            before, after = (
+                numpy.bitwise_and.reduce(array[list(chosen)][:, places], axis=0) for array in (self.before, self.after)
+            )
+        changed = before ^ after
+        first = changed & (~changed + numpy.uint64(1))
+        yield (after & first) != 0, (before & first) != 0
+        yield after > before, before > after
 
     def _heads(self) -> list[tuple[int, ...]]:
         """Two literals about the last variable, the first of them mutable."""
@@ -538,13 +558,12 @@ class _Literals:
         basis = [self.words(base, after) for after in (False, True)]
         taken = _packed([pairs.taken(self.model, fairness) for pairs in self.pairs])
         best: _Part | None = None
+        rows = numpy.flatnonzero(active[:count])
         for size in range(most + 1):
-            for chosen in self._choices(size):
+            for chosen in self._unbroken(size, rows, basis[0], basis[1] & ~taken):
                 before = numpy.bitwise_and.reduce([basis[0], *self.before[list(chosen)]], axis=0)
                 after = numpy.bitwise_and.reduce([basis[1], *self.after[list(chosen)]], axis=0)
                 breaks = (before & ~(after & ~taken)) != 0
-                if (breaks & active)[:count].any():
-                    continue
                 ends = [before, after] if not fairness.strong else [before & ready[0], after & ready[1]]
                 gone = (ends[0] != 0) | (ends[1] != 0)
                 if not (gone & active & ~breaks).any():
@@ -557,14 +576,20 @@ class _Literals:
                 break
         return best
 
-    def _choices(self, size: int) -> Iterator[tuple[int, ...]]:
-        count = len(self.terms)
-        if size == 0:
-            yield ()
-        elif size == 1:
-            yield from ((i,) for i in range(count))
-        else:
-            yield from ((i, j) for i in range(count) for j in range(i + 1, count))
+    def _unbroken(self, size: int, rows: Array, start: Array, end: Array) -> Iterator[tuple[int, ...]]:
+        """Choices of so many literals such that what holds with them before a step, some words, holds after it in the rows."""
+        before, after = self.before[:, rows], self.after[:, rows]
+        heads = [()] if size < 2 else [(i,) for i in range(len(self.terms))]
+        for head in heads:
+            left = numpy.bitwise_and.reduce([start[rows], *before[list(head)]], axis=0)
+            right = numpy.bitwise_and.reduce([end[rows], *after[list(head)]], axis=0)
+            if size == 0:
+                if not (left & ~right).any():
+                    yield ()
+                continue
+            first = head[-1] + 1 if head else 0
+            broken = ((left & before[first:]) & ~(right & after[first:])).any(axis=1)
+            yield from ((*head, first + int(i)) for i in numpy.flatnonzero(~broken))
 
 
 def _packed(parts: Sequence[Array]) -> Array:
