@@ -83,6 +83,11 @@ class Origin:
     ways: tuple[Way, ...]
 
     @property
+    def parts(self) -> set[Term]:
+        """What is known of it, each without the rest."""
+        return {forall(self.variables, exists(w.witnesses, p)) for w in self.ways for p in conjuncts(w.formula)}
+
+    @property
     def lemma(self) -> Term:
         some = disj(*(exists(way.witnesses, way.formula) for way in self.ways))
         return forall(self.variables, implies(self.relation(*self.variables), some))
@@ -110,21 +115,31 @@ def _names(model: RelationalModel) -> set[str]:
 
 
 def origins(
-    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], known: Sequence[Term]
+    model: RelationalModel,
+    sizes: Mapping[Sort, int],
+    orders: Mapping[Sort, Symbol],
+    known: Sequence[Term],
+    together: bool = False,
 ) -> list[Origin]:
-    """Relations that are made true at a point that the parameters of a transition name, with what stays true of it."""
+    """Relations that are made true at a point that the parameters of a transition name, with what stays true of it.
+
+    If `together`, what stays true as long as all of it does; but not of witnesses of a sort that the relation speaks of itself:
+    these have witnesses again, and solvers get lost.
+    """
     found = []
     steps = {t.name: Question(model, sizes, orders, t, known) for t in model.transitions}
     for relation in model.state_symbols:
         setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation and not _shrinks(u)]
         variables = next((u.variables for _, u in setters), ())
-        ways = [_way(steps, t, u, variables) for t, u in setters]
+        ways = [_way(steps, t, u, variables, together) for t, u in setters]
         if ways and all(way is not None for way in ways) and relation.is_relation:
             found.append(Origin(relation, variables, tuple(way for way in ways if way is not None)))
     return found
 
 
-def _way(steps: Mapping[str, Question], transition: Transition, update: Update, variables: Sequence[Var]) -> Way | None:
+def _way(
+    steps: Mapping[str, Question], transition: Transition, update: Update, variables: Sequence[Var], together: bool
+) -> Way | None:
     """What stays true as long as a relation does that an update has made true, in terms of the variables; None if nothing."""
     point = _point(update, transition)
     if point is None:
@@ -139,10 +154,23 @@ def _way(steps: Mapping[str, Question], transition: Transition, update: Update, 
     lasting = [part for part in conjuncts(guard) if symbols_of(part).isdisjoint(transition.choices)]
     holds = update.symbol(*variables)
     stable = [part for part in lasting if not any(step.breaks(part, holds) for step in steps.values())]
+    if together:
+        first = [part for part in lasting if not steps[transition.name].breaks(part, holds)]
+        again = {w for w in renamed.values() if any(v.sort is w.sort for v in variables)}
+        stable = [part for part in _stable(steps, first, holds) if part.free.isdisjoint(again)]
     told = {v for part in stable if any(s.mutable for s in symbols_of(part)) for v in part.free} | set(variables)
     stable = [part for part in stable if part.free <= told]
     formula = conj(*stable)
     return Way(tuple(renamed[w] for w in witnesses if renamed[w] in formula.free), formula) if stable else None
+
+
+def _stable(steps: Mapping[str, Question], parts: Sequence[Term], holds: Term) -> list[Term]:
+    """The most of the parts that stay true together, as long as something holds."""
+    while True:
+        stable = [p for p in parts if not any(step.breaks(p, holds, parts) for step in steps.values())]
+        if len(stable) == len(parts):
+            return stable
+        parts = stable
 
 
 def _shrinks(update: Update) -> bool:

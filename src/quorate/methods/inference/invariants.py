@@ -106,7 +106,7 @@ class Invariants:
     def _prove(self, found: Sequence[int], outcome: Found) -> str | None:
         """A proof for all sizes that the clauses are inductive and imply safety; `again` if something was learnt instead."""
         task = self.task
-        formulas = [origin.lemma for origin in task.origins]
+        formulas = task.behind
         formulas += [self.language.formula(self.candidates.clause(number)) for number in found]
         model = task.protocol.with_invariants(task.protocol.invariants + task.named(formulas))
         obligations = [o for o in all_obligations(model, model.properties) if not is_trivial(model, o)]

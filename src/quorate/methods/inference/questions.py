@@ -115,15 +115,15 @@ class Question:
         symbols = symbols_of(*formulas)
         return symbols.isdisjoint(self.transition.modified) and symbols.isdisjoint(self.model.derived_symbols)
 
-    def breaks(self, formula: Term, after: Term) -> bool:
-        """Whether a step after which something holds can make a formula about given elements false."""
+    def breaks(self, formula: Term, after: Term, before: Sequence[Term] = ()) -> bool:
+        """Whether a step before and after which something holds can make a formula about given elements false."""
         if self.leaves_alone([formula]):
             return False
-        for variable in formula.free | after.free:
+        for variable in formula.free.union(after.free, *(known.free for known in before)):
             if variable not in self.constants:
                 self.constants[variable] = self.grounder.unknown(variable.sort)
                 self._last = self.circuit.count
-        held = self.grounder.formula(formula, self.before, self.constants)
+        held = self.grounder.formula(conj(formula, *before), self.before, self.constants)
         breaks = self.grounder.formula(conj(after, neg(formula)), self.after, self.constants)
         return self.solve(self.circuit.conj((held, breaks)))
 

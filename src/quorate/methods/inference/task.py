@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -12,8 +12,9 @@ from quorate.logic.terms import BOOL, Exists, Sort, Symbol, Term, Var, conj
 from quorate.logic.transform import conjuncts, nnf, subterms
 from quorate.methods.induction.obligations import step_of
 from quorate.methods.inference.aliases import aliases
-from quorate.methods.inference.badness import origins
+from quorate.methods.inference.badness import Origin, origins
 from quorate.methods.inference.clauses import Candidates
+from quorate.methods.inference.facts import lasting
 from quorate.methods.inference.houdini import Deadline
 from quorate.methods.inference.language import Block, Language, standard_atoms, total_orders
 from quorate.methods.inference.questions import Question
@@ -85,9 +86,28 @@ class Task:
         self.first_sizes = self.sizes(next(shapes(model)))
         self.safe = {item.name: conj(*conjuncts(item.formula)) for item in model.safety}
         """The safety properties, with quantifiers where they belong: over small parts."""
+        self.origins, self.facts = self._behind()
+
+    def _behind(self) -> tuple[list[Origin], list[Term]]:
+        """Where relations come from; and what transitions leave behind, if more is known about the former by that."""
         assumed = list(self.safe.values()) if self.assumes_safety else []
-        found = origins(model, self.first_sizes, self.orders, assumed)
-        self.origins = [origin for origin in found if cases(origin.lemma, self.first_sizes) <= MOST_CASES]
+        said = [item.formula for item in self.model.invariants]
+        assumed += [formula for formula in said if cases(formula, self.first_sizes) <= MOST_CASES]
+
+        def found(known: Sequence[Term], together: bool) -> list[Origin]:
+            listed = origins(self.model, self.first_sizes, self.orders, known, together)
+            return [origin for origin in listed if cases(origin.lemma, self.first_sizes) <= MOST_CASES]
+
+        plain = found(assumed, False)
+        facts = lasting(self.model, self.first_sizes, self.orders, assumed, MOST_CASES) if plain else []
+        if facts:
+            more = found([*assumed, *facts], True)
+            known = {part for origin in plain for part in origin.parts}
+            if any(part not in known for origin in more for part in origin.parts):
+                known |= {part for origin in found(assumed, True) for part in origin.parts}
+                if any(part not in known for origin in more for part in origin.parts):
+                    return more, facts
+        return plain, []
 
     def _walks(self) -> Iterator[States]:
         """States of random runs of larger instances."""
@@ -101,7 +121,12 @@ class Task:
     @property
     def known(self) -> tuple[Named, ...]:
         """What holds in all reachable states of the protocol: its invariants, and where relations come from."""
-        return self.protocol.invariants + self.named([origin.lemma for origin in self.origins])
+        return self.protocol.invariants + self.named(self.behind)
+
+    @property
+    def behind(self) -> list[Term]:
+        """Where relations come from, and what transitions leave behind."""
+        return list(dict.fromkeys([*(origin.lemma for origin in self.origins), *self.facts]))
 
     @property
     def lemmas(self) -> dict[str, Term]:
@@ -115,16 +140,17 @@ class Task:
         names = [name for i in range(1, len(formulas) + len(taken) + 1) if (name := f"inferred{i}") not in taken]
         return tuple(Named(name, formula) for name, formula in zip(names, formulas, strict=False))
 
-    def forget(self, formulas: Collection[Term]) -> bool:
+    def forget(self, formulas: Set[Term]) -> bool:
         """Of what was known, no longer rely on these; True if that changed something."""
         invariants = tuple(item for item in self.protocol.invariants if item.formula not in formulas)
         origins = [origin for origin in self.origins if origin.lemma not in formulas]
-        if len(invariants) + len(origins) == len(self.known):
+        facts = [fact for fact in self.facts if fact not in formulas]
+        if not formulas & {item.formula for item in self.known}:
             return False
         self.protocol = self.protocol.with_invariants(invariants)
         kept = tuple(item for item in self.model.invariants if item in invariants)
         self.model = self.model.with_invariants(kept)
-        self.origins = origins
+        self.origins, self.facts = origins, facts
         return True
 
     def states_of(self, transition: Transition | None, structure: Structure) -> tuple[Structure, Structure | None]:

@@ -74,7 +74,7 @@ class Entailment(Invariants):
     def _prove(self, found: Sequence[int], outcome: Found) -> str | None:
         """A proof for all sizes that the clauses are inductive and imply the goals; `again` if something was learnt instead."""
         task = self.task
-        formulas = [origin.lemma for origin in task.origins]
+        formulas = task.behind
         formulas += [self.language.formula(self.candidates.clause(number)) for number in found]
         model = replace(task.protocol, safety=(), invariants=(*task.protocol.invariants, *task.named(formulas)))
         obligations = [o for o in all_obligations(model, model.invariants) if not is_trivial(model, o)]
