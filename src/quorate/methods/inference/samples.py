@@ -26,8 +26,8 @@ from quorate.models.relational import RelationalModel
 MOST_STATES = 4_000
 SECONDS, SLICE = 2.0, 0.02
 WALKS, STEPS = 200, 40
-LARGEST, ALWAYS, HEAVY, FEW_STATES = 5, 2, 150, 2_000
-"""Instances grow up to that size, as long as they are not heavy, or until they have more than a few states."""
+LARGEST, ALWAYS, HEAVY, FEW_STATES, FEW_WORLDS = 5, 2, 150, 2_000, 100
+"""Instances grow up to that size, as long as they are not heavy, or until they have more than a few states, or worlds."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def samples(model: RelationalModel, orders: Mapping[Sort, Symbol], seed: int) ->
         found = sample(model, sizes, orders, seed)
         if found is not None:
             yield found
-            if found.violated or found.states.count > FEW_STATES:
+            if found.violated or found.states.count > FEW_STATES or len(found.instance.worlds) > FEW_WORLDS:
                 return
 
 

@@ -31,7 +31,8 @@ class Shape:
 def shapes(model: RelationalModel) -> Iterator[Shape]:
     """Growing shapes, one literal or variable more at a time.
 
-    The first has as many variables of a sort as a relation, or a safety property, speaks of at once.
+    The first has as many variables of a sort as a relation, or a safety property, speaks of at once; none of a sort that
+    neither a property nor what can change speaks of.
     """
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
     formulas = [part for item in model.safety for part in conjuncts(item.formula)]
@@ -41,8 +42,10 @@ def shapes(model: RelationalModel) -> Iterator[Shape]:
         for term in subterms(*formulas):
             if isinstance(term, Quantified):
                 counts.append(sum(variable.sort is sort for variable in term.variables))
-        return max([1, *counts])
+        return max([1, *counts]) if sort in spoken else 0
 
+    spoken = {sort for symbol in model.symbols if symbol.mutable for sort in (*symbol.arguments, symbol.sort)}
+    spoken |= {variable.sort for term in subterms(*formulas) if isinstance(term, Quantified) for variable in term.variables}
     variables = {sort: at_once(sort) for sort in sorts}
     yield from growing(model, Shape(variables, 3, min(AT_FIRST, sum(variables.values()))))
 
