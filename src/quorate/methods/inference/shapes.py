@@ -45,7 +45,9 @@ def shapes(model: RelationalModel) -> Iterator[Shape]:
         return max([1, *counts]) if sort in spoken else 0
 
     spoken = {sort for symbol in model.symbols if symbol.mutable for sort in (*symbol.arguments, symbol.sort)}
-    spoken |= {variable.sort for term in subterms(*formulas) if isinstance(term, Quantified) for variable in term.variables}
+    spoken |= {
+        variable.sort for term in subterms(*formulas) if isinstance(term, Quantified) for variable in term.variables
+    }
     variables = {sort: at_once(sort) for sort in sorts}
     yield from growing(model, Shape(variables, 3, min(AT_FIRST, sum(variables.values()))))
 
