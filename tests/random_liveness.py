@@ -12,7 +12,7 @@ from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.reference import Reference
 from quorate.lang import parse
 from quorate.logic.structures import Structure
-from quorate.logic.terms import And, conj, neg
+from quorate.logic.terms import And, Var, conj, equal, neg
 from quorate.methods.liveness.check import find_lasso
 from quorate.methods.liveness.graph import StateGraph
 from quorate.methods.liveness.samples import Samples, pairs_of
@@ -25,6 +25,11 @@ from quorate.proof.lassos import _happens, is_stuck, values_of
 from quorate.proof.liveness import Argument, Stage, monitored, reduced
 
 FLAGS = ("a", "b", "c")
+ORDER = (
+    "axiom !below(X, X)",
+    "axiom below(X, Y) & below(Y, Z) -> below(X, Z)",
+    "axiom X = Y | below(X, Y) | below(Y, X)",
+)
 
 
 def random_protocol(seed: int) -> RelationalModel:
@@ -38,7 +43,13 @@ def random_protocol(seed: int) -> RelationalModel:
     def formula(variable: str | None, most: int = 2) -> str:
         return " & ".join(dict.fromkeys(literal(variable) for _ in range(random.randint(1, most))))
 
-    lines = ["sort node", *(f"mutable relation {flag}" for flag in FLAGS), "mutable relation r(node)"]
+    lines = [
+        "sort node",
+        "immutable relation below(node, node)",
+        *ORDER,
+        *(f"mutable relation {flag}" for flag in FLAGS),
+        "mutable relation r(node)",
+    ]
     lines += [f"init {random.choice(('', '!'))}{flag}" for flag in FLAGS] + ["init !r(N)"]
     steps = []
     for number in range(random.randint(2, 4)):
@@ -204,6 +215,12 @@ def alterations(
             if len(other.variables) == len(stage.variables):
                 changed = replace(stage, kind="fair", fairness=other.name)
                 yield [*listed[:number], changed, *listed[number + 1 :]]
-        yield [*listed[:number], replace(stage, kind="rank", fairness=None), *listed[number + 1 :]]
+        ranked = replace(stage, kind="rank", fairness=None)
+        yield [*listed[:number], ranked, *listed[number + 1 :]]
+        if len(stage.variables) == 1:
+            below = next(symbol for symbol in model.symbols if symbol.name == "below")
+            x, y = (Var(name, stage.variables[0].sort) for name in ("First", "Second"))
+            for order in (below(x, y), below(y, x), neg(equal(x, y))):
+                yield [*listed[:number], replace(ranked, order=((x, y), order)), *listed[number + 1 :]]
     if len(listed) > 1:
         yield random.sample(listed, len(listed))

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from quorate import strategy
 from quorate.engines.smt.session import Limits
 from quorate.lang import load_model, parse_model
 from quorate.models.forms import relational_form
@@ -18,7 +17,20 @@ from quorate.proof.certificates import Certificate, certify
 from quorate.proof.checker import recheck
 from quorate.proof.traces import Trace, replay
 from quorate.proof.verdicts import Result
-from quorate.strategy import Event, Finding, Method, Question, Tell, accepted, methods_for, verify
+from quorate.strategy import (
+    Event,
+    Finding,
+    Method,
+    Question,
+    Tell,
+    Work,
+    accepted,
+    methods_for,
+    race,
+    relational,
+    verify,
+)
+from quorate.strategy.claims import checked
 
 PROTOCOLS = Path(__file__).parents[1] / "protocols"
 LIMITS = Limits(timeout=30.0, jobs=2)
@@ -66,7 +78,7 @@ def verdicts(question: Question, *only: str) -> dict[str, tuple[str, str]]:
     ("path", "expected"),
     [
         ("relational/proofs/lock_server_sync.pyv", {"mutual_exclusion": ("proved", "induction")}),
-        ("relational/lock_server_sync.pyv", {"mutual_exclusion": ("proved", "cutoff")}),
+        ("relational/lock_server_sync.pyv", {"mutual_exclusion": ("proved", "inference")}),
         ("mercury/lock_service.mercury", {"one_master": ("proved", "backward coverability")}),
         ("mercury/broken/lonely_losers.mercury", {"nobody_lost": ("violated", "backward coverability")}),
     ],
@@ -183,7 +195,7 @@ def test_hunts_begin_with_what_the_properties_name() -> None:
     """Two decided values need two values and no more acceptors than one; ballots are ordered, and there is one more of them."""
     model = load_model(PROTOCOLS / "relational/broken/vertical_paxos_looks_nowhere.ivy").model
     assert isinstance(model, RelationalModel)
-    first, second = strategy._sizes_to_try(model)[:2]
+    first, second = relational.sizes_to_try(model)[:2]
     sizes = {sort.name: size for sort, size in first.items()}
     assert sizes == {"ballot": 3, "value": 2, "acceptor": 1, "quorum": 1, "configuration": 1}
     assert set(second.values()) == {2}
@@ -192,7 +204,7 @@ def test_hunts_begin_with_what_the_properties_name() -> None:
 def test_where_a_file_brings_invariants_induction_goes_first() -> None:
     bare, given = (load_model(PROTOCOLS / f"relational/{name}").model for name in ("paxos.pyv", "proofs/paxos.pyv"))
     proofs = [[method.name for method in methods_for(model) if method.aim == "proof"] for model in (bare, given)]
-    assert proofs == [["cutoff", "induct", "infer"], ["induct", "cutoff", "infer"]]
+    assert proofs == [["infer", "cutoff", "induct"], ["induct", "infer", "cutoff"]]
 
 
 # -- nothing is proved without a certificate that the checker accepts ---------------------------------------------------------
@@ -219,7 +231,7 @@ def test_a_wrong_certificate_is_not_accepted() -> None:
 
 def overconfident(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     assert isinstance(question.model, RelationalModel)
-    yield strategy._proved(question, wrong_certificate(question.model), "faith", "all sizes", (), tell)
+    yield checked(question, wrong_certificate(question.model), "faith", "all sizes", (), tell)
 
 
 def crashing(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
@@ -229,10 +241,10 @@ def crashing(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
 
 @pytest.mark.parametrize("work", [overconfident, crashing])
 def test_a_method_that_is_wrong_or_crashes_costs_an_answer_and_no_more(
-    work: strategy.Work, monkeypatch: pytest.MonkeyPatch
+    work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method = Method("odd", "proof", "does odd things", work, (60.0,))
-    monkeypatch.setattr(strategy, "methods_for", lambda model: (method,))
+    monkeypatch.setattr(race, "methods_for", lambda model: (method,))
     answer = verify(Question(load_model(PROTOCOLS / "relational/lock_server_sync.pyv").model, 30.0, LIMITS))
     [result] = answer.results
     assert result.verdict == "unknown" and answer.proofs == ()
@@ -243,7 +255,7 @@ def boastful(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     name = question.model.safety[0].name
     yield Finding((Result(name, "safety", "proved", "faith", "all sizes"),))
     yield Finding((Result(name, "safety", "violated", "guessing", "", "after 1 step"),))
-    [found] = [item for item in strategy.bounded(replace(question, seconds=20.0), 0, tell) if item.results]
+    [found] = [item for item in relational.bounded(replace(question, seconds=20.0), 0, tell) if item.results]
     [result] = found.results
     assert isinstance(result.evidence, Trace)
     cut = replace(result.evidence, states=result.evidence.states[:-1], steps=result.evidence.steps[:-1])
@@ -252,19 +264,19 @@ def boastful(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
 
 
 def test_verdicts_without_evidence_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strategy, "methods_for", lambda model: (Method("boastful", "proof", "", boastful, (60.0,)),))
+    monkeypatch.setattr(race, "methods_for", lambda model: (Method("boastful", "proof", "", boastful, (60.0,)),))
     answer = verify(Question(model_of(TWO_PROPERTIES), 30.0, LIMITS))
     assert {result.verdict for result in answer.results} == {"unknown"}
 
 
 def first_only(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
-    yield next(item for item in strategy.bounded(replace(question, seconds=20.0), 0, tell) if item.results)
+    yield next(item for item in relational.bounded(replace(question, seconds=20.0), 0, tell) if item.results)
 
 
 def test_what_is_settled_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = TWO_PROPERTIES + "safety [unseen] !seen(N)\n"
     methods = [Method(name, "violation", "", first_only, (seconds,)) for name, seconds in (("a", 40.0), ("b", 50.0))]
-    monkeypatch.setattr(strategy, "methods_for", lambda model: methods)
+    monkeypatch.setattr(race, "methods_for", lambda model: methods)
     seen: list[Event] = []
     answer = verify(Question(model_of(text), 60.0, LIMITS), watch=seen.append)
     found = [event.text for event in seen if event.kind == "found"]
@@ -277,6 +289,6 @@ def test_methods_for_every_family() -> None:
         path: [method.name for method in methods_for(load_model(PROTOCOLS / path).model)]
         for path in ("relational/paxos.pyv", "mercury/lock_service.mercury", "rounds/last_voting.rounds")
     }
-    assert names["relational/paxos.pyv"][-2:] == ["induct", "infer"]
+    assert names["relational/paxos.pyv"] == ["bounded", "instances", "simulate", "infer", "cutoff", "induct"]
     assert names["mercury/lock_service.mercury"] == ["phases"]
     assert names["rounds/last_voting.rounds"] == ["instances", "quorums"]

@@ -68,7 +68,7 @@ def test_altered_certificates_are_not(proof: tuple[RelationalModel, dict[str, An
             item["stages"][-1]["fairness"] = "grants"
         case 5:
             inserted = {"kind": "rank", "variables": 1, "formula": "(forall ((C client) (X client)) (waits X))"}
-            item["stages"].insert(0, {**inserted, "fairness": None})
+            item["stages"].insert(0, {**inserted, "fairness": None, "order": None})
     assert not accepted(model, document)
 
 
@@ -106,8 +106,8 @@ def test_the_argument_does_not_prove_a_broken_protocol(
 # -- certificates that were made to deceive ------------------------------------------------------------------------------
 
 
-def wrongly(text: str, stages: list[dict[str, Any]], **fields: Any) -> bool:
-    """Whether stages are accepted as a proof of the only liveness property of a protocol, which does not hold."""
+def accepts(text: str, stages: list[dict[str, Any]], **fields: Any) -> bool:
+    """Whether stages are accepted as a proof of the only liveness property of a protocol."""
     model = parse(Source("wrong.pyv", text)).model
     assert model.source is not None
     item = {"property": model.liveness[0].name, "monitored": False, "stages": stages, "claims": [], "proof": None}
@@ -122,10 +122,10 @@ def wrongly(text: str, stages: list[dict[str, Any]], **fields: Any) -> bool:
     return accepted(model, body)
 
 
-def stage(kind: str, formula: str, fairness: str | None = None) -> dict[str, Any]:
+def stage(kind: str, formula: str, fairness: str | None = None, order: str | None = None) -> dict[str, Any]:
     """A stage whose variables are those that the formula quantifies in front."""
     binders = formula.removeprefix("(forall (").split("))")[0] if formula.startswith("(forall") else ""
-    return {"kind": kind, "variables": binders.count("("), "formula": formula, "fairness": fairness}
+    return {"kind": kind, "variables": binders.count("("), "formula": formula, "fairness": fairness, "order": order}
 
 
 COUNTER = """
@@ -141,9 +141,9 @@ transition tick()
 
 def test_integers_are_not_finitely_many() -> None:
     """The set of the integers above n shrinks forever."""
-    assert not wrongly(COUNTER + "liveness true ~> good\n", [stage("rank", "(forall ((x int)) (>= x n))")])
+    assert not accepts(COUNTER + "liveness true ~> good\n", [stage("rank", "(forall ((x int)) (>= x n))")])
     strong = COUNTER + "fairness [f] strong forall X:int. good when X = n\nliveness true ~> good\n"
-    assert not wrongly(strong, [stage("fair", "(forall ((X int)) (not good))", "f")])
+    assert not accepts(strong, [stage("fair", "(forall ((X int)) (not good))", "f")])
 
 
 TOKEN = """
@@ -170,7 +170,7 @@ transition move(n: node)
 )
 def test_variables_of_steps_are_not_captured(formula: str) -> None:
     """`move` has a parameter n; a formula that binds n, or has it as its own variable, means another n."""
-    assert not wrongly(TOKEN + "liveness true ~> good\n", [stage("rank", formula)])
+    assert not accepts(TOKEN + "liveness true ~> good\n", [stage("rank", formula)])
 
 
 def test_what_a_relation_that_changes_bounds_is_not_finite() -> None:
@@ -203,8 +203,8 @@ WAITS = TOKEN + "fairness [f] weak forall N. move(N) when at(N)\nliveness [p] tr
     ],
 )
 def test_false_properties_are_not_accepted(stages: list[dict[str, Any]]) -> None:
-    assert not wrongly(WAITS, stages)
-    assert not wrongly(WAITS, stages, monitored=True)
+    assert not accepts(WAITS, stages)
+    assert not accepts(WAITS, stages, monitored=True)
 
 
 def proof_of(text: str, safety: list[str], invariants: list[tuple[str, str]], **fields: Any) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def test_claims_need_a_proof_of_just_these(number: int) -> None:
             claims, proof = [true], proof_of(WAITS, ["a"], [("a", "true")], cutoffs=[{"sort": "node"}])
         case _:
             claims, proof = [{"name": "a", "formula": "missing"}], proof_of(WAITS, ["a"], [("a", "true")])
-    assert not wrongly(WAITS, [stage("fair", "(forall ((N node)) (at N))", "f")], claims=claims, proof=proof)
+    assert not accepts(WAITS, [stage("fair", "(forall ((N node)) (at N))", "f")], claims=claims, proof=proof)
 
 
 def test_cutoffs_do_not_carry_invariants_over() -> None:
@@ -263,3 +263,58 @@ def test_quantified_formulas_are_read_as_they_were_written() -> None:
     certificate = liveness.certify(model, [liveness.Proved(liveness.Argument("p", False, stages), (), None)])
     again = liveness.read(model, json.loads(liveness.write(model, certificate)))
     assert again.proved[0].argument.stages == stages
+
+
+PASSED = """
+sort node
+immutable relation below(node, node)
+axiom below(X, Y) & below(Y, Z) -> below(X, Z)
+axiom !below(X, X)
+axiom X = Y | below(X, Y) | below(Y, X)
+immutable constant a: node
+immutable constant b: node
+axiom a != b
+mutable relation at(node)
+init at(X) <-> X = a
+transition pass(m: node, n: node)
+  modifies at
+  & at(m) & !at(n)WHERE
+  & (new(at(X)) <-> at(X) & X != m | X = n)
+transition drop(m: node)
+  modifies at
+  & at(m)
+  & (new(at(X)) <-> at(X) & X != m)
+liveness true ~> forall N. !at(N)
+"""
+AT = "(forall ((X node)) (at X))"
+UP = "(forall ((X node) (Y node)) (below X Y))"
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        None,
+        UP,
+        "(forall ((X node) (Y node)) (below Y X))",
+        "(forall ((X node) (Y node)) (not (= X Y)))",
+        "(forall ((X node) (Y node)) (or (below X Y) (= Y a)))",
+        "(forall ((X node) (Y node)) true)",
+        "(forall ((X node) (Y node)) (and (at X) (not (at Y))))",
+        "(forall ((X node)) (below X X))",
+        "(below a b)",
+    ],
+)
+def test_what_is_no_order_proves_nothing(order: str | None) -> None:
+    """A token that can be passed to anybody: it never has to be dropped."""
+    text = PASSED.replace("WHERE", "")
+    assert not accepts(text, [stage("rank", AT, None, order)])
+
+
+def test_a_rank_along_an_order() -> None:
+    """A token that is only passed upwards is dropped in the end; without the order this does not follow, nor downwards."""
+    text = PASSED.replace("WHERE", " & below(m, n)")
+    assert accepts(text, [stage("rank", AT, None, UP)])
+    assert not accepts(text, [stage("rank", AT)])
+    assert not accepts(text, [stage("rank", AT, None, "(forall ((X node) (Y node)) (below Y X))")])
+    assert not accepts(text, [stage("rank", "(forall ((X node) (Y node)) (at X))", None, UP)])
+    assert not accepts(text.replace("at(m) & !at(n)", "!at(n)"), [stage("rank", AT, None, UP)])

@@ -83,7 +83,7 @@ class Expander(ABC):
             case Var():
                 return env[term]
             case Apply(symbol, args):
-                return self._lookup(symbol, [self.term(arg, tables, env) for arg in args], tables)
+                return self.lookup(symbol, [self.term(arg, tables, env) for arg in args], tables)
             case Not(arg):
                 return self.neg(self.term(arg, tables, env))
             case And(args):
@@ -125,7 +125,8 @@ class Expander(ABC):
             if value == stop:
                 return
 
-    def _lookup(self, symbol: Symbol, args: list[Ground], tables: Tables) -> Ground:
+    def lookup(self, symbol: Symbol, args: list[Ground], tables: Tables) -> Ground:
+        """The value of a symbol at given arguments."""
         if not args and symbol.name in symbol.sort.elements:
             return self.constant(symbol.sort.elements.index(symbol.name), symbol.sort)
         table = tables[symbol]

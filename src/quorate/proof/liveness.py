@@ -6,6 +6,8 @@ is infinite, and from some moment on it stays in Φ = trigger ∧ ¬goal (`stays
 
     rank φ(x)      no step of E makes φ true of an x of which it was false.  So the set {x : φ(x)} only shrinks, and, being
                    finite, shrinks finitely often: from now on, E has only steps that keep φ true of every x.
+    rank φ(x) along <      where a step of E makes φ true of an x, it makes it false of some y < x.  This is the order of finite
+                   multisets (Dershowitz and Manna), in which nothing goes down forever: from now on, the set stays as it is.
     fair f c(X)    no step of E makes c(X) false, and none is what the assumption f waits for, where c(X) holds.  Weak f:
                    where c(X) holds, f is enabled; so c(X) can never hold, else f would be enabled forever without ever
                    happening.  Strong f: where c(X) holds, f is enabled finitely often only; so from now on it never is,
@@ -40,11 +42,12 @@ from quorate.logic.terms import (
     conj,
     disj,
     equal,
+    exists,
     forall,
     implies,
     neg,
 )
-from quorate.logic.transform import conjuncts, fresh_name, fresh_variables, substitute, symbols_of
+from quorate.logic.transform import Lambda, conjuncts, fresh_name, fresh_variables, substitute, symbols_of
 from quorate.models.relational import Fairness, Liveness, Named, RelationalModel, Transition, Update
 from quorate.models.temporal import (
     StepFormula,
@@ -62,20 +65,28 @@ from quorate.proof import certificates, checker
 from quorate.proof.certificates import Certificate, CertificateError
 
 FORMAT = "quorate-liveness-certificate"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
 class Stage:
     """One step of the argument; the formula is over `variables` and the variables of the property.
 
-    The variables of a fair stage stand for those of the assumption named `fairness`.
+    The variables of a fair stage stand for those of the assumption named `fairness`.  A rank along an order has one variable,
+    and `order` says of two elements, without looking at the state, that the first comes before the second.
     """
 
     kind: Literal["rank", "fair"]
     variables: tuple[Var, ...]
     formula: Term
     fairness: str | None = None
+    order: Lambda | None = None
+
+    def before(self, first: Term, second: Term) -> Term:
+        """The first element comes before the second in the order of the stage."""
+        assert self.order is not None
+        variables, formula = self.order
+        return substitute(formula, dict(zip(variables, (first, second), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -172,6 +183,19 @@ class _Reduction:
                 raise CertificateError(f"stage {number} is not a formula")
             if not stage.formula.free <= own | set(stage.variables) or any(symbol.primes for symbol in symbols):
                 raise CertificateError(f"stage {number} is not about one state and its variables")
+            if stage.order is not None:
+                self.check_order(number, stage, stage.order)
+
+    def check_order(self, number: int, stage: Stage, order: Lambda) -> None:
+        variables, formula = order
+        if stage.kind != "rank" or len(stage.variables) != 1:
+            raise CertificateError(f"stage {number} has an order, but is not a rank of one variable")
+        if [v.sort for v in variables] != [stage.variables[0].sort] * 2 or len({v.name for v in variables}) != 2:
+            raise CertificateError(f"the order of stage {number} is not about two elements of its sort")
+        if formula.sort is not BOOL or not formula.free <= set(variables):
+            raise CertificateError(f"the order of stage {number} is not a formula about two elements")
+        if any(symbol.mutable or symbol.primes for symbol in symbols_of(self.model.expand(formula))):
+            raise CertificateError(f"the order of stage {number} is not the same in all states")
 
     def goals(self, is_monitored: bool) -> Iterator[Goal]:
         item, model = self.item, self.model
@@ -190,11 +214,14 @@ class _Reduction:
                 yield from self.fair_goals(title, stage, states, shrunk)
                 states.append(forall(stage.variables, neg(self.excluded(stage))))
                 continue
+            if stage.order is not None:
+                yield _is_order(f"{title}: order", stage)
             for made in self.steps:
                 after = made.after(model, stage.formula)
                 hypotheses = (*self.edge(made, states, shrunk), after)
                 variables = (*own, *made.variables, *stage.variables)
-                yield from _goal(f"{title}: {made.transition.name}", variables, hypotheses, stage.formula)
+                kept = stage.formula if stage.order is None else disj(stage.formula, self.lost_before(made, stage))
+                yield from _goal(f"{title}: {made.transition.name}", variables, hypotheses, kept)
             shrunk.append(stage)
         for made in self.steps:
             yield from _goal(
@@ -209,6 +236,13 @@ class _Reduction:
             if after is not self.model.expand(stage.formula):
                 found.append(forall(stage.variables, implies(stage.formula, after)))
         return found
+
+    def lost_before(self, made: StepFormula, stage: Stage) -> Term:
+        """The step makes the formula of a rank along an order false of something that comes before its variable."""
+        (variable,) = stage.variables
+        (earlier,) = fresh_variables([variable], [*stage.formula.free, *self.item.variables, *made.variables])
+        holds = substitute(stage.formula, {variable: earlier})
+        return exists((earlier,), conj(stage.before(earlier, variable), holds, neg(made.after(self.model, holds))))
 
     def assumption(self, stage: Stage) -> Fairness:
         return renamed(self.fairness[stage.fairness or ""], stage.variables)
@@ -238,6 +272,14 @@ def _goal(name: str, variables: tuple[Var, ...], hypotheses: Sequence[Term], con
         yield Goal(name, variables, tuple(hypotheses), conclusion)
 
 
+def _is_order(name: str, stage: Stage) -> Goal:
+    """What the stage takes for an order is irreflexive and transitive."""
+    variables = tuple(Var(name, stage.variables[0].sort) for name in "XYZ")
+    x, y, z = variables
+    steps = conj(stage.before(x, y), stage.before(y, z))
+    return Goal(name, variables, (), conj(neg(stage.before(x, x)), implies(steps, stage.before(x, z))))
+
+
 def assumptions(model: RelationalModel, argument: Argument) -> list[str]:
     """What the argument takes to be finite, of whatever size: what is counted, and what strong fairness is about.
 
@@ -251,7 +293,7 @@ def assumptions(model: RelationalModel, argument: Argument) -> list[str]:
         if stage.kind == "rank" or stage.fairness in strong:
             for variable in stage.variables:
                 if variable.sort.uninterpreted:
-                    bound = bounding(stage, variable) if stage.kind == "rank" else None
+                    bound = bounding(stage, variable) if stage.kind == "rank" and stage.order is None else None
                     text = f"{variable.sort} is finite"
                     if bound is not None:
                         text = f"{bound} for finitely many {variable.sort}s x only, for each t"
@@ -313,6 +355,7 @@ def write(model: RelationalModel, certificate: LivenessCertificate) -> str:
                 "variables": len(stage.variables),
                 "formula": sexpr.write(_closed((*variables, *stage.variables), stage.formula)),
                 "fairness": stage.fairness,
+                "order": sexpr.write(Forall(*stage.order)) if stage.order is not None else None,
             }
             for stage in item.argument.stages
         ]
@@ -389,7 +432,8 @@ def _read_proved(model: RelationalModel, document: Any) -> Proved:
 
 
 def _read_stage(model: RelationalModel, item: Liveness, document: Any) -> Stage:
-    if set(document) != {"kind", "variables", "formula", "fairness"} or document["kind"] not in ("rank", "fair"):
+    expected = {"kind", "variables", "formula", "fairness", "order"}
+    if set(document) != expected or document["kind"] not in ("rank", "fair"):
         raise KeyError
     formula = sexpr.read(document["formula"], model.sorts, model.symbols)
     own, count = item.variables, document["variables"]
@@ -402,7 +446,16 @@ def _read_stage(model: RelationalModel, item: Liveness, document: Any) -> Stage:
         variables, formula = formula.variables[len(own) :], formula.body
     if len(variables) != count:
         raise CertificateError("a stage does not have as many variables as it says")
-    return Stage(document["kind"], variables, formula, document["fairness"])
+    return Stage(document["kind"], variables, formula, document["fairness"], _read_order(model, document["order"]))
+
+
+def _read_order(model: RelationalModel, text: str | None) -> Lambda | None:
+    if text is None:
+        return None
+    order = sexpr.read(text, model.sorts, model.symbols)
+    if not isinstance(order, Forall):
+        raise CertificateError("the order of a stage is not about two elements")
+    return order.variables, order.body
 
 
 def sections(model: RelationalModel, certificate: LivenessCertificate) -> list[checker.Section]:

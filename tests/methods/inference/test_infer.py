@@ -244,3 +244,30 @@ def test_a_violation_over_tables_that_were_abstracted():
 
 def test_a_proof_over_tables_that_were_abstracted():
     proved(parse(Source("maps.pyv", MAPS.replace("on(m, K))", "on(m, K) & (forall J. on(m, J) -> J = K))"))).model)
+
+
+def test_a_quorum_is_behind_a_leader_as_long_as_it_leads():
+    """The votes are for the current term, which changes; but then the node no longer leads."""
+    model = load(LIBRARY / "raft_leader_election.pyv").model
+    sizes = dict.fromkeys(model.sorts, 3)
+    found = {origin.relation.name: origin for origin in origins(model, sizes, {}, [])}
+    [way] = found["leader"].ways
+    assert [witness.sort.name for witness in way.witnesses] == ["quorum"]
+    assert "granted" in show(way.formula) and "candidate" not in show(way.formula)
+
+
+NOTHING_HAPPENS = """\
+sort node
+mutable relation idle(node)
+mutable relation busy(node)
+init idle(N)
+{init}
+safety [rest] idle(N) & !busy(N)
+"""
+
+
+def test_a_protocol_in_which_nothing_happens():
+    proved(parse(Source("still.pyv", NOTHING_HAPPENS.format(init="init !busy(N)"))).model)
+    model = parse(Source("still.pyv", NOTHING_HAPPENS.format(init=""))).model
+    [result] = infer(model, LIMITS, Options(10.0)).results
+    assert result.verdict == "violated"

@@ -33,7 +33,7 @@ def test_many_random_protocols() -> None:
 @pytest.mark.parametrize("path", sorted((LIBRARY / "broken").glob("*.pyv")), ids=lambda path: path.stem)
 def test_broken_variants_have_a_lasso_that_replays(path: Path) -> None:
     model = load(path).model
-    for size in (2, 3):
+    for size in (2, 3, 4):
         sizes = {sort: 2 if sort.name == "bit" else size for sort in model.sorts if sort.uninterpreted}
         results, _ = check_liveness(Instance(model, sizes))
         if results[0].verdict == "violated":
@@ -54,6 +54,8 @@ def test_broken_variants_have_a_lasso_that_replays(path: Path) -> None:
         ("two_phase_commit", {"node": 2}, 160),
         ("alternating_bit", {"index": 2, "bit": 2}, 78),
         ("ring_leader_election", {"node": 2}, 12),
+        ("dijkstra_token_ring", {"machine": 3, "state": 3}, 18),
+        ("dijkstra_stabilisation", {"machine": 4, "state": 3}, 33),
     ],
 )
 def test_library_holds_in_small_instances(name: str, sizes: dict[str, int], states: int) -> None:

@@ -11,12 +11,13 @@ from mutations import fairness_mutants, mutants
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
-from quorate.lang import load
+from quorate.lang import load, parse
 from quorate.logic.structures import EvaluationError
 from quorate.methods.liveness.check import check_liveness
 from quorate.methods.liveness.claims import Missing
 from quorate.methods.liveness.live import Options, live, prove
 from quorate.models.relational import RelationalModel
+from quorate.models.source import Source
 from quorate.models.temporal import TemporalError
 from quorate.proof.certificates import CertificateError
 
@@ -49,7 +50,7 @@ def test_what_is_proved_without_an_assumption_holds_without_it(name: str) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lease_lock", "token_ring", "tlb_shootdown"])
+@pytest.mark.parametrize("name", ["lease_lock", "token_ring", "tlb_shootdown", "dijkstra_stabilisation"])
 def test_nothing_is_proved_of_a_mutant_with_a_fair_lasso(name: str) -> None:
     """The rest of 200 of them: `python bench/fairness.py mutants`."""
     model = load(LIBRARY / f"{name}.pyv").model
@@ -58,9 +59,37 @@ def test_nothing_is_proved_of_a_mutant_with_a_fair_lasso(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tlb_shootdown", "token_ring"])
+@pytest.mark.parametrize("name", ["tlb_shootdown", "token_ring", "dijkstra_stabilisation"])
 def test_protocols_are_proved_without_hints(name: str) -> None:
     model = load(LIBRARY / f"{name}.pyv").model
     assert not model.liveness[0].hints
     outcome = live(model, Limits(jobs=1), Options(seconds=120))
     assert [result.verdict for result in outcome.results] == ["proved"], outcome.results
+
+
+SPLITTING = """
+sort node
+immutable relation below(node, node)
+axiom !below(X, X)
+axiom below(X, Y) & below(Y, Z) -> below(X, Z)
+axiom X = Y | below(X, Y) | below(Y, X)
+mutable relation at(node)
+transition split(m: node)
+  modifies at
+  & at(m)
+  & (new(at(X)) <-> at(X) & X != m | WHERE)
+liveness [quiet] true ~> forall N. !at(N)
+"""
+
+
+def test_a_rank_along_an_order_is_found() -> None:
+    """Tokens that split, but only upwards, are used up; not so if one half may go anywhere."""
+    model = parse(Source("splitting.pyv", SPLITTING.replace("WHERE", "below(m, X)"))).model
+    proved, _ = prove(model, model.liveness[0], Limits(jobs=1), Options(60))
+    assert any(stage.order is not None for stage in proved.argument.stages)
+    assert not is_proved(parse(Source("splitting.pyv", SPLITTING.replace("WHERE", "X != m"))).model)
+
+
+@pytest.mark.slow
+def test_a_ring_with_few_states_is_not_proved_to_stabilise() -> None:
+    assert not is_proved(load(LIBRARY / "broken" / "dijkstra_few_states.pyv").model)

@@ -6,6 +6,7 @@ import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from quorate.apps.cli.commands import (
     Progress,
@@ -20,6 +21,7 @@ from quorate.apps.cli.commands import (
     writing,
 )
 from quorate.apps.cli.reports import expected_verdict
+from quorate.apps.cli.state import load_state, save_state
 from quorate.engines.explicit.compile import CompilerError
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.files import write_atomically
@@ -39,12 +41,21 @@ def infer(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--write {arguments.write} would overwrite the protocol; name another file")
     started = time.monotonic()
     loaded = load_all(arguments.files, arguments.lang)
+    state = load_state(arguments.resume, "infer") if arguments.resume else {}
     files, interrupted = [], False
     for item in loaded:
-        outcome, interrupted = _search(item.model, arguments)
+        assert item.model.source is not None
+        key = item.model.source.sha256 + " alone" * arguments.ignore_invariants
+        settled = _settled(state.get(key, {}))
+        outcome, interrupted = _search(item.model, arguments, settled)
+        if arguments.resume:
+            state[key] = {"settled": sorted(settled.union(outcome.settled))}
+            save_state(arguments.resume, "infer", state)
         details = [_found(outcome)] if outcome.certificate is not None else evidence_text(item.model, outcome.results)
         if outcome.attempts and outcome.certificate is None:
             details.append(_tried(outcome))
+        if arguments.resume and any(result.verdict == "unknown" for result in outcome.results):
+            details.append(f"the same command goes on from {arguments.resume}")
         saved = save_first_trace(item.model, outcome.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
         if outcome.certificate is not None and arguments.certificate:
@@ -61,14 +72,20 @@ def infer(arguments: argparse.Namespace) -> int:
     return 130 if interrupted else code
 
 
-def _search(model: RelationalModel, arguments: argparse.Namespace) -> tuple[Inference, bool]:
+def _settled(entry: dict[str, Any]) -> frozenset[str]:
+    """The languages that an earlier run has tried in vain."""
+    found = entry.get("settled")
+    return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+
+
+def _search(model: RelationalModel, arguments: argparse.Namespace, settled: frozenset[str]) -> tuple[Inference, bool]:
     """What the search found, and whether it was interrupted; what the method cannot do leaves the properties open."""
     if not model.safety:
         return Inference(model), False
     progress = Progress(arguments)
     started = time.monotonic()
     try:
-        options = Options(arguments.time, arguments.seed)
+        options = Options(arguments.time, arguments.seed, settled)
         offered = model.with_invariants(()) if arguments.ignore_invariants else model
         outcome = search(offered, limits(arguments), options, progress)
         return outcome, outcome.interrupted

@@ -79,6 +79,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     infer.add_argument("--write", metavar="FILE", help="write the protocol with the invariants that were found")
     infer.add_argument("--certificate", metavar="FILE", help="write a certificate if all safety properties are proved")
+    infer.add_argument(
+        "--resume", metavar="FILE", help="keep which languages were tried in vain, and go on with the others"
+    )
     infer.add_argument("--trace", metavar="FILE", help="save the first counterexample as ITF (*.itf.json)")
     _output(infer)
     _limits(infer, seed="random seed of the samples and the solvers")

@@ -5,12 +5,8 @@ Nothing in the file is believed: certificates go through the checker again, and 
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
-from quorate.apps.cli.commands import UsageError, writing
-from quorate.files import write_atomically
 from quorate.models.forms import Model
 from quorate.models.relational import RelationalModel
 from quorate.proof import liveness
@@ -20,30 +16,6 @@ from quorate.proof.liveness import LivenessCertificate
 from quorate.proof.traces import ReplayError, Trace, replay
 from quorate.proof.verdicts import Result
 from quorate.strategy import Answer, Finding, Lemma, Proof, Question, accepted, lively
-
-FORMAT, VERSION = "quorate-verify-state", 2
-
-State = dict[str, dict[str, Any]]
-"""What is settled, by the digest of a protocol's text."""
-
-
-def load_state(path: str) -> State:
-    """What an earlier run has saved; nothing if there was none."""
-    if not Path(path).exists():
-        return {}
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-        if document["format"] != FORMAT or document["version"] != VERSION:
-            raise ValueError
-        found: State = document["protocols"]
-        return found
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(f"--resume: {path} was not written by `quorate verify --resume`; name another file") from None
-
-
-def save_state(path: str, state: State) -> None:
-    document = {"format": FORMAT, "version": VERSION, "protocols": state}
-    writing(path, lambda: write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n"))
 
 
 def entry(model: Model, answer: Answer) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from typing import Any
 from quorate.apps.cli import reports
 from quorate.apps.cli.commands import UsageError, limits, writing
 from quorate.apps.cli.reports import FileReport, Report
-from quorate.apps.cli.resuming import State, entry, known, load_state, save_state
+from quorate.apps.cli.resuming import entry, known
+from quorate.apps.cli.state import State, load_state, save_state
 from quorate.files import write_atomically
 from quorate.lang import Loaded, LoadedProcess, LoadedRounds, load_model
 from quorate.lang.diagnostics import Diagnostic, LanguageError
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--method: for {item.model.source.path} there are {', '.join(known)}")
     done: list[Verified] = []
     interrupted = False
-    state = load_state(arguments.resume) if arguments.resume else {}
+    state = load_state(arguments.resume, "verify") if arguments.resume else {}
     text = arguments.output_format == "text"
     if text:
         for item in loaded:
@@ -176,7 +177,7 @@ def _ask(
         proved += [(model, proof) for proof in answer.proofs]
     if arguments.resume:
         state[model.source.sha256] = entry(model, answer)
-        save_state(arguments.resume, state)
+        save_state(arguments.resume, "verify", state)
     return answer
 
 

@@ -161,6 +161,11 @@ class Grounder(Expander):
                 if literal != FALSE:
                     yield i, literal
 
+    def lookup(self, symbol: Symbol, args: list[Ground], tables: Tables) -> Ground:
+        if BOOL not in symbol.arguments and tuple not in map(type, args) and (args or not symbol.sort.elements):
+            return tables[symbol][tuple(args)]
+        return super().lookup(symbol, args, tables)
+
     def select(self, condition: int, then: Ground, otherwise: Ground, sort: Sort) -> Ground:
         """The first value where the condition holds, else the second."""
         if condition == TRUE or then == otherwise:

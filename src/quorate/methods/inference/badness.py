@@ -1,7 +1,7 @@
 """What a violation looks like, with a name for everything that it speaks of.
 
 The negation of a safety property, its existential variables turned into constants.  Where a relation only becomes true
-by a transition whose guard stays true afterwards, what the guard speaks of gets names too: a decision has a quorum
+by a transition whose guard stays true as long as it does, what the guard speaks of gets names too: a decision has a quorum
 behind it.  So facts about a violation need no quantifier alternation.
 """
 
@@ -125,7 +125,7 @@ def origins(
 
 
 def _way(steps: Mapping[str, Question], transition: Transition, update: Update, variables: Sequence[Var]) -> Way | None:
-    """What stays true, in terms of the variables, where an update has made its relation true; None if nothing does."""
+    """What stays true as long as a relation does that an update has made true, in terms of the variables; None if nothing."""
     point = _point(update, transition)
     if point is None:
         return None
@@ -137,8 +137,10 @@ def _way(steps: Mapping[str, Question], transition: Transition, update: Update, 
     renamed = dict(zip(witnesses, fresh_variables(witnesses, variables), strict=True))
     guard = substitute(guard, renamed)
     lasting = [part for part in conjuncts(guard) if symbols_of(part).isdisjoint(transition.choices)]
-    stable = [part for part in lasting if not any(step.breaks(part) for step in steps.values())]
-    stable = [part for part in stable if any(s.mutable for s in symbols_of(part)) or part.free]
+    holds = update.symbol(*variables)
+    stable = [part for part in lasting if not any(step.breaks(part, holds) for step in steps.values())]
+    told = {v for part in stable if any(s.mutable for s in symbols_of(part)) for v in part.free} | set(variables)
+    stable = [part for part in stable if part.free <= told]
     formula = conj(*stable)
     return Way(tuple(renamed[w] for w in witnesses if renamed[w] in formula.free), formula) if stable else None
 

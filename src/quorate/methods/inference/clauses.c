@@ -31,6 +31,8 @@ typedef struct {
   u64 *rows, row_count, row_capacity;
   int next;                        /* where to go on listing clauses: those before begin with lesser literals */
   u64 *row_slots, row_size;
+  unsigned char *sound;            /* which of the first `known` clauses hold in all rows, if there are `sound_rows` of them */
+  u64 known, sound_rows;
 } space;
 
 static u64 mix(u64 x) {
@@ -182,7 +184,7 @@ space *space_new(int literals, int words, int most, int variables, int total, in
 void space_free(space *s) {
   free(s->masks); free(s->firsts); free(s->domains); free(s->images); free(s->place_domains); free(s->places);
   free(s->list); free(s->alive); free(s->slots); free(s->rows);
-  free(s->row_slots); free(s);
+  free(s->row_slots); free(s->sound); free(s);
 }
 
 /* -- rows ----------------------------------------------------------------------------------------------------- */
@@ -495,19 +497,19 @@ int space_enumerate(space *s, double seconds) {
   free(w.stack);
   w.width = (s->row_count + 63) / 64;
   w.columns = columns_of(s, s->row_count, w.width);
-  unsigned char *sound = NULL;                 /* clauses that are known to hold in all rows */
-  u64 known = 0;
+  if (s->sound_rows != s->row_count) s->known = 0;
+  s->sound_rows = s->row_count;
   for (int again = 1; again && !w.late;) {
     again = 0;
     for (u64 i = 0; i < s->count && !w.late; i++) {
-      if (i >= known) {
-        sound = realloc(sound, 2 * s->count);
-        memset(sound + known, 0, 2 * s->count - known);
-        known = 2 * s->count;
+      if (i >= s->known) {
+        s->sound = realloc(s->sound, 2 * s->count);
+        memset(s->sound + s->known, 0, 2 * s->count - s->known);
+        s->known = 2 * s->count;
       }
-      if (!s->alive[i] || sound[i]) continue;
+      if (!s->alive[i] || s->sound[i]) continue;
       const u64 row = first_failure(&w, s->list + i);
-      sound[i] = row == ~0ull;
+      s->sound[i] = row == ~0ull;
       if (row != ~0ull) {
         weaken(s, i, s->rows + row * (u64)s->words);
         again = 1;
@@ -515,7 +517,6 @@ int space_enumerate(space *s, double seconds) {
       if (!(i & 255) && now() > w.until) w.late = 1;
     }
   }
-  free(sound);
   free(w.columns);
   return !w.late;
 }

@@ -8,7 +8,7 @@ thesis, for clauses).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import c_uint64
+from ctypes import c_uint64, string_at
 
 import numpy
 
@@ -65,13 +65,13 @@ class Candidates:
     def is_alive(self, number: int) -> bool:
         return bool(self.library.space_alive(self.handle)[number])
 
+    def flags(self) -> bytes:
+        """For every clause whether it holds."""
+        return string_at(self.library.space_alive(self.handle), int(self.library.space_count(self.handle)))
+
     def alive(self) -> Array:
         """The numbers of all clauses that hold."""
-        count = int(self.library.space_count(self.handle))
-        if not count:
-            return numpy.zeros(0, numpy.intp)
-        flags = numpy.ctypeslib.as_array(self.library.space_alive(self.handle), shape=(count,))
-        return numpy.flatnonzero(flags)
+        return numpy.flatnonzero(numpy.frombuffer(self.flags(), numpy.uint8))
 
     def fails(self, rows: Array) -> Array:
         """Which of the rows violate a clause."""

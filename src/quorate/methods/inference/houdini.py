@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
+from quorate.engines.smt.session import Limits
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Item, Question
@@ -38,6 +39,15 @@ class Deadline:
 
     def left(self) -> float:
         return min(self.clock - time.monotonic(), self.processor - time.process_time())
+
+    def at_least(self, seconds: float) -> Deadline:
+        """The same, with so much processor time left: for a search that has come close."""
+        return replace(self, processor=max(self.processor, time.process_time() + seconds))
+
+    def within(self, limits: Limits, goals: int) -> Limits:
+        """Limits for so many hard questions to solvers, such that they are answered in time."""
+        seconds = max(1.0, (self.clock - time.monotonic()) * limits.jobs / max(1, goals))
+        return replace(limits, timeout=min(limits.timeout, seconds))
 
 
 def enumerate_until(candidates: Candidates, until: Deadline) -> None:
@@ -226,16 +236,17 @@ class Search:
             raise OutOfTime
         refuted = sum(layer.candidates.refuted for layer in self.layers)
         if question.refuted != refuted:
-            question.withdraw(self.is_alive)
+            question.withdraw([layer.candidates.flags() for layer in self.layers])
             question.refuted = refuted
         self.queries += 1
-
-        def permitted(item: Item, after: bool) -> bool:
-            if self.allowed is not None and item not in self.allowed:
-                return False
-            return item[0] < top or (item[0] == top and self._leans(top, question, after))
-
-        return question.solve(goal, permitted, fixed)
+        hypotheses: list[int] = []
+        for (layer, after), active in question.active.items():
+            if layer < top or (layer == top and self._leans(top, question, after)):
+                if self.allowed is None:
+                    hypotheses += active.values()
+                else:
+                    hypotheses += [x for number, x in active.items() if (layer, number) in self.allowed]
+        return question.solve(goal, hypotheses, fixed)
 
     def _leans(self, number: int, question: Question, after: bool) -> bool:
         """Whether the induction of a layer starts from that state of a question."""

@@ -31,7 +31,7 @@ from quorate.models.relational import RelationalModel
 from quorate.proof.verdicts import Result
 
 METHOD = "inference"
-FIRST_SECONDS, A_SLICE = 4.0, 1.3
+FIRST_SECONDS, A_SLICE = 4.0, 0.5
 """How much processor time the first attempt may take before there is a second, and a turn at first."""
 AN_ATTEMPT, A_SECOND = 200, 500
 """What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
@@ -45,10 +45,14 @@ MOST_LOOKUPS = 3
 
 @dataclass(frozen=True)
 class Options:
-    """`seconds` by the clock for all of the search; the seed decides which samples are taken."""
+    """`seconds` by the clock for all of the search; the seed decides which samples are taken.
+
+    `settled` are languages, as an earlier search names them, that need not be tried again.
+    """
 
     seconds: float = 600.0
     seed: int = 0
+    settled: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -58,6 +62,8 @@ class Inference(Found):
     results: tuple[Result, ...] = ()
     attempts: list[str] = field(default_factory=list)
     """What was tried, in words."""
+    settled: list[str] = field(default_factory=list)
+    """The languages in which no proof was found, for lack of one or because the solvers gave no answer."""
     samples: int = 0
     interrupted: bool = False
 
@@ -93,12 +99,12 @@ class _Strategy:
         self.running: list[_Running] = []
         self.cost = (weight - 1) * AN_ATTEMPT
 
-    def go_on(self, task: Task, outcome: Inference, until: float) -> None:
+    def go_on(self, task: Task, outcome: Inference, until: float, settled: frozenset[str]) -> None:
         """Work on an attempt for a while."""
         began, queries = _processor_time(), outcome.queries
         due = [running.seconds * 4**place for place, running in enumerate(self.running)]
         if not due or min(due) > FIRST_SECONDS * 4 ** len(due):
-            shape = next(self.languages)
+            shape = next(shape for shape in self.languages if self._language(shape) not in settled)
             self.running.append(_Running(self.attempt(task, shape), shape))
             now = self.running[-1]
         else:
@@ -113,8 +119,12 @@ class _Strategy:
         seconds = _processor_time() - began
         now.seconds += seconds
         if failure is not None:
-            outcome.attempts.append(f"{self.name}, {now.shape}: {failure}")
+            outcome.settled.append(self._language(now.shape))
+            outcome.attempts.append(f"{outcome.settled[-1]}: {failure}")
         self.cost += self.weight * (AN_ATTEMPT + max(outcome.queries - queries, A_SECOND * int(seconds)))
+
+    def _language(self, shape: Shape) -> str:
+        return f"{self.name}, {shape}"
 
 
 def _strategies(task: Task) -> list[_Strategy]:
@@ -203,7 +213,8 @@ def infer(
                 return outcome
             strategies = _strategies(task)
         while outcome.certificate is None and time.monotonic() < started + options.seconds:
-            min(strategies, key=lambda strategy: strategy.cost).go_on(task, outcome, started + options.seconds)
+            cheapest = min(strategies, key=lambda strategy: strategy.cost)
+            cheapest.go_on(task, outcome, started + options.seconds, options.settled)
     except KeyboardInterrupt:
         outcome.interrupted, reason = True, "interrupted"
     seconds = time.monotonic() - started

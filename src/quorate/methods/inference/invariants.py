@@ -21,6 +21,10 @@ from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, certify
 
+HARD, CLOSE = 4, 0.7
+"""How many obligations may take all the time that a solver has; and how many seconds one can always go on after a proof over
+small sizes was found."""
+
 
 class Invariants:
     """The search in one language; when its time is over, one can go on."""
@@ -63,6 +67,7 @@ class Invariants:
                     return self.go_on(outcome)
                 if failure != "again":
                     return failure
+                search.until = task.until.at_least(CLOSE)
         finally:
             outcome.queries += search.queries - queries
             outcome.counterexamples += search.counterexamples - counterexamples
@@ -105,7 +110,8 @@ class Invariants:
         formulas += [self.language.formula(self.candidates.clause(number)) for number in found]
         model = task.protocol.with_invariants(task.protocol.invariants + task.named(formulas))
         obligations = [o for o in all_obligations(model, model.properties) if not is_trivial(model, o)]
-        answers = decide(model, obligations, list(model.properties), task.limits, lambda text: None)
+        limits = task.until.within(task.limits, HARD)
+        answers = decide(model, obligations, list(model.properties), limits, lambda text: None)
         failed = {o: a for o, a in answers.items() if a.status != "unsat"}
         if not failed:
             conclude(model, answers, outcome)

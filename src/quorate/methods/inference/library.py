@@ -10,13 +10,14 @@ from typing import Any
 
 from quorate.engines.explicit.compile import load_library
 
+VECTORISED = "-O3"
 LONGEST = 8
 """How many literals a clause can have."""
 
 
 @cache
 def library() -> Any:
-    loaded = load_library(files(__package__).joinpath("clauses.c").read_text())
+    loaded = load_library(files(__package__).joinpath("clauses.c").read_text(), VECTORISED)
     number = c_uint64
     for name, result, arguments in (
         ("space_new", c_void_p, [*[c_int] * 6, c_void_p, c_void_p, *[c_int, c_void_p, c_void_p] * 2]),

@@ -5,7 +5,7 @@ Each question is a SAT problem that grows: hypotheses are added where a model vi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ import numpy
 from quorate.engines.smt.ground import FALSE, TRUE, Circuit, Grounder
 from quorate.logic.expansion import Ground, Tables
 from quorate.logic.structures import domain
-from quorate.logic.terms import BOOL, Sort, Symbol, Term, Var
+from quorate.logic.terms import BOOL, Sort, Symbol, Term, Var, conj, neg
 from quorate.logic.transform import symbols_of
 from quorate.methods.inference.language import Clause, Language
 from quorate.methods.inference.states import Array, States, shape
@@ -66,6 +66,8 @@ class Question:
         for formula in required:
             self.circuit.require(self.grounder.formula(formula, self.before, self.constants))
         self.after = self.before if transition is None else self._step(transition)
+        self._last = self.circuit.count
+        """The last variable that the states and the constants are read from."""
         self.facts = {
             name: self.grounder.formula(formula, tables, self.constants)
             for formulas, tables in ((before, self.before), (after, self.after))
@@ -78,8 +80,9 @@ class Question:
         self._core: set[int] = set()
         self.used: frozenset[str] = frozenset()
         """The named facts that the last negative answer needed, as `core` has found them."""
-        self.active: dict[tuple[Item, bool], int] = {}
-        """For every clause that is a hypothesis here, before or after the step, the literal that switches it on."""
+        self.active: dict[tuple[int, bool], dict[int, int]] = {}
+        """For every clause that is a hypothesis here the literal that switches it on, by its number; by where the clause comes
+        from, and whether it is one about the state after the step."""
 
     def _with_derived(self, tables: Tables) -> Tables:
         for item in self.model.derived:
@@ -112,15 +115,17 @@ class Question:
         symbols = symbols_of(*formulas)
         return symbols.isdisjoint(self.transition.modified) and symbols.isdisjoint(self.model.derived_symbols)
 
-    def breaks(self, formula: Term) -> bool:
-        """Whether the step can make a formula about given elements false."""
+    def breaks(self, formula: Term, after: Term) -> bool:
+        """Whether a step after which something holds can make a formula about given elements false."""
         if self.leaves_alone([formula]):
             return False
-        for variable in formula.free:
+        for variable in formula.free | after.free:
             if variable not in self.constants:
                 self.constants[variable] = self.grounder.unknown(variable.sort)
-        holds, held = (self.grounder.formula(formula, t, self.constants) for t in (self.after, self.before))
-        return self.solve(self.circuit.conj((held, -holds)))
+                self._last = self.circuit.count
+        held = self.grounder.formula(formula, self.before, self.constants)
+        breaks = self.grounder.formula(conj(after, neg(formula)), self.after, self.constants)
+        return self.solve(self.circuit.conj((held, breaks)))
 
     # -- clauses ------------------------------------------------------------------------------------------------
 
@@ -159,29 +164,29 @@ class Question:
 
     def suppose(self, language: Language, item: Item, clause: Clause, env: Mapping[Var, int], after: bool) -> None:
         """Add an instance of a hypothesis."""
-        if (item, after) not in self.active:
-            self.active[item, after] = self.circuit.variable()
+        layer, number = item
+        active = self.active.setdefault((layer, after), {})
+        if number not in active:
+            active[number] = self.circuit.variable()
         literals = self.instance(language, clause, env, after)
         if TRUE not in literals:
-            self.circuit.clauses.append((-self.active[item, after], *(x for x in literals if x != FALSE)))
+            self.circuit.clauses.append((-active[number], *(x for x in literals if x != FALSE)))
 
-    def withdraw(self, holds: Callable[[Item], bool]) -> None:
-        """Give up the hypotheses that no longer hold."""
-        for key in [key for key in self.active if not holds(key[0])]:
-            self.circuit.clauses.append((-self.active.pop(key),))
+    def withdraw(self, alive: Sequence[Sequence[int]]) -> None:
+        """Give up the hypotheses that no longer hold: for every layer, and every clause of it, whether it does."""
+        for (layer, _), active in self.active.items():
+            for number in [number for number in active if not alive[layer][number]]:
+                self.circuit.clauses.append((-active.pop(number),))
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def solve(
-        self, goal: int, permitted: Callable[[Item, bool], bool] | None = None, fixed: Sequence[int] = ()
-    ) -> bool:
-        """Whether the goal can be satisfied under the facts and those hypotheses that are permitted."""
+    def solve(self, goal: int, hypotheses: Iterable[int] = (), fixed: Sequence[int] = ()) -> bool:
+        """Whether the goal can be satisfied under the facts and some hypotheses, each given by what switches it on."""
         new = self.circuit.clauses[self._fed :]
         if new:
             self.solver.append_formula(new)
             self._fed = len(self.circuit.clauses)
-        assumptions = [*self.facts.values(), *fixed, goal]
-        assumptions += [x for key, x in self.active.items() if permitted is not None and permitted(*key)]
+        assumptions = [*self.facts.values(), *fixed, goal, *hypotheses]
         if FALSE in assumptions:
             self._core = {FALSE}
             return False
@@ -215,16 +220,22 @@ class Question:
     def core(self) -> frozenset[Item]:
         """The hypotheses that the last negative answer needed."""
         self.used = frozenset(name for name, literal in self.facts.items() if literal in self._core)
-        return frozenset(item for (item, _), literal in self.active.items() if literal in self._core)
+        return frozenset(
+            (layer, number)
+            for (layer, _), active in self.active.items()
+            for number, literal in active.items()
+            if literal in self._core
+        )
 
     def read(self, after: bool) -> tuple[States, Mapping[Var, int]]:
         """The state that the last positive answer describes, and the values of the constants."""
-        model = self.solver.get_model() or []
-        values = numpy.zeros(max(len(model), self.circuit.count) + 1, bool)
+        reader = self._reader(after)
+        model = (self.solver.get_model() or [])[: self._last]
+        values = numpy.zeros(self._last + 1, bool)
         values[1 : len(model) + 1] = numpy.array(model) > 0
         values[1] = True
         tables = {}
-        for symbol, literals, is_known in self._reader(after):
+        for symbol, literals, is_known in reader:
             if is_known:
                 tables[symbol] = literals
                 continue

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from quorate.engines.smt.session import Answer, Goal, Group, solve
 from quorate.logic.structures import Structure
@@ -44,27 +43,26 @@ class Refutations:
 
     def __init__(self, task: Task, shape: Shape, one_sided: bool = False) -> None:
         self.task, self.shape, self.one_sided = task, shape, one_sided
+        self.violations: list[tuple[Bad, list[tuple[Var, ...]]]] = []
+        """Each with the names that have not been tried yet: which of those in it may be spoken of."""
         self.refuters: list[Refuter] = []
-        self.others: list[list[Refuter]] = []
-        """For each of them, those that speak of another side."""
-        self.origins: Sequence[Origin] = []
+        """Those at work, for the first of the violations."""
+        self.made: list[Refuter] = []
+        self.origins: Sequence[Origin] | None = None
 
     def go_on(self, outcome: Found) -> str | None:
         """Try to refute every violation; says why it failed, or None if it did not.  May raise `OutOfTime`."""
         task, shape = self.task, self.shape
-        if not self.refuters or self.origins is not task.origins:
+        if self.origins is not task.origins:
             self._begin()
-        if not all(refuter.language.atoms for refuter in self.refuters):
-            return "there is nothing to speak of"
         queries, counterexamples = self._count()
         try:
             while True:
                 refutations: list[Refutation] = []
                 items: dict[str, tuple[Refuter, Item]] = {}
-                for place, others in enumerate(self.others):
+                for place in range(len(self.violations)):
                     task.progress(f"{shape}: excluding violation {place + 1}")
-                    while (found := self.refuters[place].prove(task.until)) is None and others:
-                        self.refuters[place] = others.pop(0)
+                    found = self._refute(place)
                     if found is None:
                         return f"all that holds of this form does not exclude violation {place + 1}"
                     refuter = self.refuters[place]
@@ -85,29 +83,41 @@ class Refutations:
 
     def _begin(self) -> None:
         task = self.task
-        self.origins, self.refuters = task.origins, []
+        self.origins, self.refuters, self.violations = task.origins, [], []
         plain = [in_one_order(bad, task.orders) for bad in violations(task.protocol)]
         cases = [case for bad in plain for case in with_origins(task.protocol, bad, task.origins)]
         cases = [case for bad in cases for case in by_constants(task.protocol, bad)]
-        self.others = []
-        for number, bad in enumerate(cases, 1):
+        for bad in cases:
             constants = telling(bad, task.origins)
-            choices = one_sided(bad, constants) if self.one_sided else []
-            first, *others = [self._refuter(number, bad, names) for names in choices or [constants]]
-            self.refuters.append(first)
-            self.others.append(others)
+            sides = one_sided(bad, constants) if self.one_sided else []
+            self.violations.append((bad, sides or [constants]))
+
+    def _refute(self, place: int) -> frozenset[Item] | None:
+        """Clauses that exclude a violation, those before it having been excluded; None if there are none."""
+        bad, names = self.violations[place]
+        while True:
+            if place == len(self.refuters):
+                self.refuters.append(self._refuter(place + 1, bad, names.pop(0)))
+            refuter = self.refuters[place]
+            found = refuter.prove(self.task.until) if refuter.language.atoms else None
+            if found is not None or not names:
+                return found
+            self.refuters[place] = self._refuter(place + 1, bad, names.pop(0))
 
     def _refuter(self, number: int, bad: Bad, constants: Sequence[Var]) -> Refuter:
         task = self.task
         language = task.language(self.shape, constants, unspoken(task.model, task.origins))
         sizes = task.sizes(self.shape, constants)
-        return Refuter(
-            task.model, task.orders, sizes, bad, language, task.safe, task.lemmas, task.states, task.seed,
-            f"violation{number}.",
+        self.made.append(
+            Refuter(
+                task.model, task.orders, sizes, bad, language, task.safe, task.lemmas, task.states, task.seed,
+                f"violation{number}.",
+            )
         )  # fmt: skip
+        return self.made[-1]
 
     def _count(self) -> tuple[int, int]:
-        searches = [refuter.search for refuter in [*self.refuters, *chain(*self.others)]]
+        searches = [refuter.search for refuter in self.made]
         return sum(search.queries for search in searches), sum(search.counterexamples for search in searches)
 
 
@@ -150,6 +160,7 @@ def _prove_refutations(
         if patience is task.limits and (len(left) > FEW or any(answer.status == "sat" for answer in failed.values())):
             break
         failed = {}
+        patience = task.until.within(patience, len(left)) if patience is task.limits else patience
         for number, _, answer in solve([listed_groups[number] for number in left], patience):
             name = asked[left[number]]
             if answer.status == "unsat":

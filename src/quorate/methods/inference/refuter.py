@@ -11,7 +11,7 @@ The last layer is often not needed: what holds backwards may contradict the init
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from math import prod
 from random import Random
 
 import numpy
@@ -110,10 +110,20 @@ class Refuter:
     # -- rows ---------------------------------------------------------------------------------------------------
 
     def _valuations(self, states: States) -> list[dict[Var, int]]:
+        """Some values of the names: all that there are, if these are few."""
         constants = self.language.constants
-        values = list(product(*(domain(c.sort, states.sizes) for c in constants)))
-        chosen = values if len(values) <= VALUATIONS else self.random.sample(values, VALUATIONS)
-        return [dict(zip(constants, value, strict=True)) for value in chosen]
+        sizes = [len(domain(c.sort, states.sizes)) for c in constants]
+        total = prod(sizes)
+        chosen = dict.fromkeys(range(total) if total <= VALUATIONS else ())
+        while len(chosen) < min(total, VALUATIONS):
+            chosen[self.random.randrange(total)] = None
+        values = []
+        for number in chosen:
+            value = {}
+            for constant, size in zip(constants, sizes, strict=True):
+                number, value[constant] = divmod(number, size)
+            values.append(value)
+        return values
 
     def _keep(self, candidates: Candidates, where: Candidates | None) -> None:
         """Rows of the samples, for some values of the names; only of states in which all clauses of `where` hold."""

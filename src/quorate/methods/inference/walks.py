@@ -19,7 +19,7 @@ from quorate.methods.inference.questions import Question
 from quorate.methods.inference.states import Array, States, cases, grid, shape, with_derived
 from quorate.models.relational import RelationalModel, Transition
 
-WORLDS, RUNS, SOLVED = 16, 12, 3
+WORLDS, RUNS, SOLVED = 16, 12, 1
 """How many initial states there are, with their own orders, quorums and so on, and how many runs start
 from each, or how many where a solver finds the steps."""
 MOST_CASES = 400_000
@@ -38,7 +38,7 @@ def walks(
     generator = numpy.random.default_rng(seed)
     states = start.where(numpy.repeat(numpy.arange(start.count), RUNS))
     seen = [states]
-    for _ in range(steps):
+    for _ in range(steps if model.transitions else 0):
         states = _step(model, states, generator)
         seen.append(states)
     return _joined(model, seen)

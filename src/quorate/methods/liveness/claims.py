@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product
 from math import prod
 
 from quorate.engines.smt.session import Goal as Query
@@ -39,7 +39,7 @@ from quorate.logic.terms import (
     forall,
     neg,
 )
-from quorate.logic.transform import fresh_name, nnf, substitute, subterms, symbols_of
+from quorate.logic.transform import conjuncts, fresh_name, nnf, substitute, subterms, symbols_of
 from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants
 from quorate.methods.inference.language import Language
@@ -57,10 +57,10 @@ Progress = Callable[[str], None]
 
 ORDERED, OTHERS, MOST_ENTRIES = 5, 3, 250
 """The sizes over which questions are asked, unless states have too many entries then."""
-FIRST_SHAPES = 2
-"""How many languages are tried for clauses that all goals follow from, before goals become claims."""
 PATIENCE = 20.0
 """Seconds for a question of the search to a solver."""
+QUICK, AT_ONCE = 3.0, 1.0
+"""Seconds for a goal that may need nothing, and for a claim that does."""
 MOST_CLAUSES = 400
 """A goal that would be more clauses is taken as it is."""
 
@@ -70,19 +70,25 @@ class Missing(Exception):
 
 
 def hard_goals(
-    model: RelationalModel, goals: Sequence[Goal], orders: Mapping[Sort, Symbol], limits: Limits
-) -> list[Goal]:
-    """The goals that are not valid by themselves: a small state violates them, or no solver proves them quickly."""
+    model: RelationalModel,
+    goals: Sequence[Goal],
+    orders: Mapping[Sort, Symbol],
+    limits: Limits,
+    known: dict[Term, bool | None],
+) -> tuple[list[Goal], list[Goal]]:
+    """The goals that are not valid by themselves: small states violate them; and those that no solver proves quickly.
+
+    `known` says of goals that were asked about whether they are valid, None for nobody knows, and learns.
+    """
     sizes = {sort: 3 if sort in orders else 2 for sort in model.sorts if sort.uninterpreted}
-    hard: list[Goal] = []
-    rest: list[Goal] = []
     question = Question(model, sizes, orders, remembers=True)
-    for goal in goals:
-        (hard if _can_fail(question, goal.formula) else rest).append(goal)
-    for goal, valid in zip(rest, are_valid(model, (), rest, replace(limits, timeout=3.0)), strict=True):
-        if not valid:
-            hard.append(goal)
-    return [goal for goal in goals if goal in hard]
+    new = [goal for goal in goals if goal.formula not in known]
+    rest = [goal for goal in new if not _can_fail(question, goal.formula)]
+    valid = are_valid(model, (), rest, replace(limits, timeout=QUICK))
+    known |= {goal.formula: False for goal in new}
+    known |= {goal.formula: is_valid for goal, is_valid in zip(rest, valid, strict=True)}
+    hard = [goal for goal in goals if known[goal.formula] is False]
+    return hard, [goal for goal in goals if known[goal.formula] is None]
 
 
 def _can_fail(question: Question, formula: Term) -> bool:
@@ -90,24 +96,28 @@ def _can_fail(question: Question, formula: Term) -> bool:
     return question.solve(question.grounder.formula(neg(formula), question.before))
 
 
-def are_valid(model: RelationalModel, known: Sequence[Named], goals: Sequence[Goal], limits: Limits) -> list[bool]:
-    """Which goals follow from what is known."""
+def are_valid(
+    model: RelationalModel, known: Sequence[Named], goals: Sequence[Goal], limits: Limits
+) -> list[bool | None]:
+    """Which goals follow from what is known; None for what the solvers do not decide."""
     queries = tuple(Query(goal.name, neg(goal.formula)) for goal in goals)
-    found = [False] * len(goals)
+    found: list[bool | None] = [None] * len(goals)
     if queries:
         for _, number, answer in solve([Group((*model.background(), *known), queries)], limits):
-            found[number] = answer.status == "unsat"
+            found[number] = {"unsat": True, "sat": False}.get(answer.status)
     return found
 
 
-def claims_of(model: RelationalModel, goals: Sequence[Goal], samples: Samples) -> list[Named]:
-    """Clauses that imply the goals, hold in the samples, and are as short as these allow.
+def claims_of(
+    model: RelationalModel, known: Sequence[Named], goals: Sequence[Goal], samples: Samples, limits: Limits
+) -> list[Named]:
+    """Clauses that, with what is known, imply the goals, hold in the samples, and are as short as these allow.
 
     An initial state that violates one of them becomes a sample, and they are looked for again.
     """
     largest = largest_sizes(model, samples.orders)
     while True:
-        claims = _all_claims(model, goals, samples)
+        claims = _all_claims(model, known, goals, samples, limits)
         wrong = neg(conj(*(claim.formula for claim in claims)))
         start = [*(item.formula for item in model.initial), wrong]
         for size in (1, 2, 4):
@@ -120,7 +130,10 @@ def claims_of(model: RelationalModel, goals: Sequence[Goal], samples: Samples) -
             return claims
 
 
-def _all_claims(model: RelationalModel, goals: Sequence[Goal], samples: Samples) -> list[Named]:
+def _all_claims(
+    model: RelationalModel, known: Sequence[Named], goals: Sequence[Goal], samples: Samples, limits: Limits
+) -> list[Named]:
+    """What is true in all finite states may still have to be shown: solvers know nothing of finiteness."""
     found: dict[Term, None] = {}
     for goal in goals:
         for formula in _claims(disj(neg(conj(*goal.hypotheses)), goal.conclusion), samples):
@@ -128,6 +141,9 @@ def _all_claims(model: RelationalModel, goals: Sequence[Goal], samples: Samples)
     sizes = {sort: min(size, 3) for sort, size in largest_sizes(model, samples.orders).items()}
     question = Question(model, sizes, samples.orders, remembers=True)
     needed = [formula for formula in found if _can_fail(question, formula)]
+    elusive = [Goal(str(formula), (), (), formula) for formula in found if formula not in needed]
+    valid = are_valid(model, known, elusive, replace(limits, timeout=AT_ONCE))
+    needed += [goal.conclusion for goal, is_valid in zip(elusive, valid, strict=True) if not is_valid]
     kept = [formula for formula in needed if not any(_subsumes(other, formula) for other in needed)]
     return [Named(f"claim{number}", formula) for number, formula in enumerate(kept, 1)]
 
@@ -201,6 +217,7 @@ def _solved(clause: Sequence[Term]) -> list[Term] | None:
     while True:
         literals = [literal for literal in literals if literal is not FALSE]
         known = set(literals)
+        known |= {Equal(literal.right, literal.left) for literal in literals if isinstance(literal, Equal)}
         if any(literal is TRUE or neg(literal) in known for literal in literals):
             return None
         for literal in literals:
@@ -405,26 +422,62 @@ def entailed(
     hints: dict[str, tuple[str, ...]] = {}
     found: dict[Named, None] = {}
     limits = replace(limits, timeout=min(limits.timeout, PATIENCE))
-    shapes = islice(_shapes(model), FIRST_SHAPES)
-    while left and (shape := next(shapes, None)) is not None:
+    open_: list[Goal] = []
+    """Goals that no solver decides: other clauses would not help."""
+    for extended, shape in _languages(model):
+        if not left:
+            break
         named = {Named(goal.name, goal.formula): goal for goal in left}
         known = (*found, *(item for item in model.invariants if item not in found))
-        claimed = replace(model, safety=tuple(named), invariants=known)
-        task = _GoalTask(claimed, limits, seed, Deadline(until), progress, samples.states)
+        claimed = replace(extended, safety=tuple(named), invariants=known)
+        states = samples.states if extended is model else [with_derived(extended, s) for s in samples.states]
+        task = _GoalTask(claimed, limits, seed, Deadline(until), progress, states)
         search, outcome = Entailment(task, shape), Found(claimed)
         try:
             failure = search.go_on(outcome)
         except OutOfTime:
             break
         if failure is None:
-            found |= dict.fromkeys(outcome.invariants)
+            found |= {replace(item, formula=extended.expand(item.formula)): None for item in outcome.invariants}
             hints |= outcome.certificate.hints if outcome.certificate is not None else {}
             left = [goal for item, goal in named.items() if item not in search.goals]
+        open_ += [goal for item, goal in named.items() if item in search.undecided and goal in left]
+        left = [goal for goal in left if goal not in open_]
         progress(f"{shape}: {failure or f'{len(left)} goals left'}")
     invariants = tuple(found)
     claimed = replace(model, safety=invariants, invariants=())
     certificate = certify(claimed, invariants, invariants, hints) if invariants else None
-    return Support(invariants, (), certificate), left
+    return Support(invariants, (), certificate), [*left, *open_]
+
+
+def _languages(model: RelationalModel) -> Iterator[tuple[RelationalModel, Shape]]:
+    """What clauses may be made of: little, with the projections that guards look at, if there are any; then more.
+
+    Of what a projection leaves open there may be two, to say that there is one at most.
+    """
+    shapes = _shapes(model)
+    first = next(shapes)
+    extended, open_ = _projected(model)
+    if open_:
+        yield extended, Shape({sort: 1 + (sort in open_) for sort in first.variables}, first.literals, first.total)
+    yield model, first
+    if not open_:
+        yield model, next(shapes)
+
+
+def _projected(model: RelationalModel) -> tuple[RelationalModel, set[Sort]]:
+    """The protocol with names for what guards say of a relation with some of its arguments left open: that there are any.
+
+    And the sorts of these arguments.
+    """
+    naming, open_ = _Naming(model), set()
+    for transition in model.transitions:
+        for part in conjuncts(nnf(transition.guard)):
+            piece = nnf(neg(part)) if isinstance(part, Forall) else part
+            if isinstance(piece, Exists) and isinstance(piece.body, Apply) and piece.free <= {*transition.parameters}:
+                naming.named(piece)
+                open_ |= {variable.sort for variable in piece.variables}
+    return naming.extended(), open_
 
 
 def _shapes(model: RelationalModel) -> Iterator[Shape]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from quorate.engines.smt.session import Answer, Group, solve
 from quorate.engines.smt.session import Goal as Query
+from quorate.logic.fragment import fragment
 from quorate.logic.terms import Sort, neg
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import Obligation, is_trivial
@@ -22,6 +23,9 @@ from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import certify
+
+BRIEF = 3.0
+"""Seconds for a goal that may have infinite counterexamples only, which no solver finds: it may just not follow."""
 
 
 class Entailment(Invariants):
@@ -100,7 +104,11 @@ class Entailment(Invariants):
             tuple(Query(goal.name, neg(goal.formula)) for goal in self.goals),
             tuple(model.symbols),
         )
-        return {self.goals[number]: answer for _, number, answer in solve([group], self.task.limits)}
+        limits = self.task.limits
+        known = [(item.name, item.formula) for item in group.hypotheses]
+        if not fragment([*known, *((goal.name, goal.formula) for goal in group.goals)]).decidable:
+            limits = replace(limits, timeout=min(limits.timeout, BRIEF))
+        return {self.goals[number]: answer for _, number, answer in solve([group], limits)}
 
     def _exclude_also(self, goal: Named, answer: Answer) -> bool:
         """Ask about the goal over larger sizes, or want what excludes a counterexample; False if that is nothing new."""

@@ -7,17 +7,19 @@ independent checker has to accept the certificate, with both solvers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
-from quorate.logic.terms import Sort, Symbol, Term, Var
+from quorate.logic.terms import Term, Var
 from quorate.logic.transform import substitute
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import is_trivial
 from quorate.methods.inference.language import total_orders
+from quorate.methods.inference.states import Array
 from quorate.methods.liveness.check import check_liveness
 from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, joined, support
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
@@ -32,8 +34,16 @@ from quorate.proof.verdicts import Result, Verdict
 METHOD = "ranking"
 SMALL = 60_000
 """Instances with at most that many states are searched for violations before a proof is looked for."""
+MANY = 12
+"""If more goals than that need invariants, it is first tried to do with fewer, all elements being finitely many."""
+PATIENCE = 20.0, 60.0, inf
+"""Seconds for the invariants of a ranking, before others are tried, and later."""
 
 Progress = Callable[[str], None]
+
+
+class _Postponed(Exception):
+    """There may be a simpler proof."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +150,8 @@ class _Proof:
         self.protocol, self.item, self.limits, self.options, self.progress = model, item, limits, options, progress
         self.until = time.monotonic() + options.seconds
         self.orders = total_orders(model)
+        self.valid: dict[Term, bool | None] = {}
+        """Goals that were asked about, and whether they are valid, None if nobody knows."""
 
     def find(self) -> tuple[Proved, Support]:
         self.progress("collecting samples")
@@ -149,43 +161,69 @@ class _Proof:
             model, item = monitored(self.protocol, self.item)
             samples = collect(model, item, self.orders, self.options.seed)
         reasons: list[str] = []
-        last: Mapping[Sort, Symbol] = {}
-        for bounded in (self.orders, last) if self.orders else (last,):
-            search = Search(samples, bounded, self.progress)
+        rankings: list[list[Argument]] = []
+        postponed: list[list[Argument]] = []
+        for bounded in (self.orders, {}) if self.orders else ({},):
+            search = Search(samples, bounded, self.progress, self.until)
             lists, left = search.find(LEVELS)
             if not lists:
-                reasons.append(f"no ranking covers {search.left(left)}")
-                wanted = search.would_do(LEVELS[:3], self.until) if bounded is last and self.options.propose else None
-                if wanted:
-                    reasons.append(f"{wanted} would do")
-                elif bounded is last:
-                    reasons.append("a hint could give a rank: what shrinks by that step and never grows")
-            for stages in lists:
-                try:
-                    return self._prove(Argument(self.item.name, watched, tuple(stages)), samples)
-                except Missing as problem:
-                    reasons.append(f"{_shown(stages)}: {problem}")
+                reasons += self._uncovered(search, left)
+                continue
+            rankings.append([Argument(self.item.name, watched, tuple(stages)) for stages in lists])
+            try:
+                return self._prove(rankings[-1][0], samples, PATIENCE[0], MANY if bounded else None)
+            except _Postponed:
+                postponed.append(rankings.pop())
+            except Missing:
+                continue
+        for patience in PATIENCE[1:]:
+            for arguments in (*rankings, *postponed):
+                for argument in arguments if patience is PATIENCE[-1] else arguments[:1]:
+                    try:
+                        return self._prove(argument, samples, patience)
+                    except Missing as problem:
+                        reasons += [f"{_shown(argument.stages)}: {problem}"] if patience is PATIENCE[-1] else []
         raise Missing("; ".join(reasons))
+
+    def _uncovered(self, search: Search, left: Array) -> Iterator[str]:
+        """Which steps no ranking covers, and what would help."""
+        if time.monotonic() > self.until:
+            yield "no ranking was found in time"
+            return
+        yield f"no ranking covers {search.left(left)}"
+        if not search.bounded:
+            wanted = search.would_do(LEVELS[:3], self.until) if self.options.propose else None
+            yield (
+                f"{wanted} would do"
+                if wanted
+                else "a hint could give a rank: what shrinks by that step and never grows"
+            )
 
     def _stays(self, samples: Samples) -> bool:
         """Does the trigger hold until the goal is reached, as far as the samples show?"""
         _, goals = reduced(self.protocol, Argument(self.item.name, False, ()))
         return all(samples.holds(goal.formula) for goal in goals if goal.name.endswith(" stays"))
 
-    def _prove(self, argument: Argument, samples: Samples) -> tuple[Proved, Support]:
+    def _prove(
+        self, argument: Argument, samples: Samples, seconds: float, most: int | None = None
+    ) -> tuple[Proved, Support]:
+        """A proof that the checker has accepted; raises `_Postponed` if more goals than `most` need invariants."""
         model, goals = reduced(self.protocol, argument)
         self.progress(f"{len(goals)} obligations")
-        hard = hard_goals(model, goals, self.orders, self.limits)
-        wrong = [goal.name for goal in hard if not samples.holds(goal.formula)]
+        hard, elusive = hard_goals(model, goals, self.orders, self.limits, self.valid)
+        wrong = [goal.name for goal in (*hard, *elusive) if not samples.holds(goal.formula)]
         if wrong:
             raise Missing(f"{', '.join(wrong)} does not hold")
-        self.progress(f"{len(hard)} of {len(goals)} obligations need invariants")
+        self.progress(f"{len(hard) + len(elusive)} of {len(goals)} obligations need invariants")
+        if most is not None and len(hard) + len(elusive) > most:
+            raise _Postponed
+        until = min(self.until, time.monotonic() + seconds)
         model = model.with_invariants(self._established(model))
-        found, left = entailed(model, hard, samples, self.limits, self.until, self.options.seed, self.progress)
-        if left:
-            claims = claims_of(model, left, samples)
+        found, left = entailed(model, hard, samples, self.limits, until, self.options.seed, self.progress)
+        if left := [*left, *elusive]:
+            claims = claims_of(model, found.claims, left, samples, self.limits)
             known = model.with_invariants((*found.claims, *model.invariants))
-            more = support(known, claims, samples, self.limits, self.until, self.options.seed, self.progress)
+            more = support(known, claims, samples, self.limits, until, self.options.seed, self.progress)
             found = joined(model, found, more)
         proved = Proved(argument, found.claims, found.certificate)
         self._check(proved)
@@ -214,5 +252,5 @@ class _Proof:
                 raise Missing(f"the checker does not accept: {outcome.obligation.name}")
 
 
-def _shown(stages: list[Stage]) -> str:
+def _shown(stages: Sequence[Stage]) -> str:
     return ", ".join(f"{stage.kind} {stage.formula}" for stage in stages)

@@ -30,7 +30,7 @@ WILD = 60
 """How many states at random."""
 MOST_FACTS = 12
 """How much of a state is told."""
-MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 1_200, 600, 400
+MOST_STATES, MOST_PAIRS, MOST_ELEMENTS = 1_200, 600, 450
 
 
 @dataclass(frozen=True)

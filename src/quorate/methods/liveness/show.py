@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quorate.logic.terms import Var
 from quorate.methods.liveness.claims import Support
 from quorate.models.relational import RelationalModel
 from quorate.proof.liveness import Proved, assumptions
@@ -17,7 +18,14 @@ def explanation(model: RelationalModel, proved: Proved, support: Support) -> str
     lines.append(f"  suppose that {item.trigger} and never {item.goal}")
     for number, stage in enumerate(argument.stages, 1):
         names = ", ".join(f"{variable.name}:{variable.sort}" for variable in stage.variables)
-        if stage.kind == "rank":
+        if stage.order is not None:
+            variable = stage.variables[0]
+            earlier = Var(f"{variable.name}'", variable.sort)
+            what = (
+                f"where {stage.formula} becomes true of some {names}, it ends for one that comes before it "
+                f"({earlier} before {variable}: {stage.before(earlier, variable)}), which cannot go on forever"
+            )
+        elif stage.kind == "rank":
             what = (
                 f"the number of {names} with {stage.formula} only goes down"
                 if names

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement, product
-from math import prod
+from itertools import combinations, combinations_with_replacement, product
+from math import inf, prod
 
 import numpy
 
@@ -86,11 +86,20 @@ class _Part:
 class Search:
     """Stages for one property, tried on samples."""
 
-    def __init__(self, samples: Samples, bounded: Mapping[Sort, Symbol], progress: Callable[[str], None]) -> None:
-        """Where a rank speaks of elements of a `bounded` sort, it has to speak of those below some element of its order only."""
+    def __init__(
+        self,
+        samples: Samples,
+        bounded: Mapping[Sort, Symbol],
+        progress: Callable[[str], None],
+        until: float = inf,
+    ) -> None:
+        """Where a rank speaks of elements of a `bounded` sort, it has to speak of those below some element of its order only.
+
+        When `until` has come, by the monotonic clock, no further stages are looked for.
+        """
         self.samples, self.model, self.item = samples, samples.model, samples.item
         self.bounded = bounded
-        self.progress = progress
+        self.progress, self.until = progress, until
         self.count = sum(pairs.count for pairs in samples.pairs)
         everything = (*samples.pairs, *samples.wild)
         self.kind = numpy.concatenate([pairs.kind for pairs in everything]) if everything else numpy.zeros(0, int)
@@ -105,8 +114,9 @@ class Search:
         """
         parts: list[_Part] = []
         active = numpy.ones(self.all, bool)
-        while active.any():
-            tried = levels if active[: self.count].any() else levels[:UNREACHABLE]
+        while active.any() and time.monotonic() < self.until:
+            most = UNREACHABLE if not active[: self.count].any() else BOUNDED if self.bounded else None
+            tried = levels[:most]
             found = self._hinted(active)
             found = found or next(filter(None, (self._best(level, active) for level in tried)), None)
             if found is None:
@@ -115,7 +125,7 @@ class Search:
             active &= ~found.gone & ~found.breaks
             left = int(active[: self.count].sum())
             self.progress(f"{len(parts)} stages, {left:,} of {self.count:,} steps left: {found.stage.formula}")
-            if not left and len(parts) > MOST_STAGES:
+            if len(parts) > MOST_STAGES and (not left or self.bounded):
                 break
         if not active[: self.count].any():
             return self._lists(parts, int(active.sum())), active[: self.count]
@@ -179,8 +189,13 @@ class Search:
         return [list(stages) for stages in sorted(found, key=lambda stages: (found[stages], len(stages)))]
 
     def _pruned(self, parts: list[_Part], order: Sequence[_Part], most: int) -> list[_Part]:
-        """Without what is not needed, looked at in order; so many unreachable steps may be left."""
+        """Without what is not needed, looked at in order; so many unreachable steps may be left.
+
+        Ranks that are one relation and that not even unreachable steps break cost nothing, and save invariants.
+        """
         for part in order:
+            if not part.breaks.any() and any(part is whole for whole in self._whole):
+                continue
             rest = [other for other in parts if other is not part]
             if self._covers(rest, most):
                 parts = rest
@@ -201,15 +216,57 @@ class Search:
             return part is not None and part.covers(active, self.count, self.kind) >= least
 
         parts = [part for part in self._fair_parts(level, active) if enough(part, level.fair_covers)]
-        if not parts:
+        if not parts and level.whole:
+            least = 1 if self.bounded else level.rank_covers
+            parts = [part for part in self._whole if self._is_useful(part, active) and enough(part, least)]
+        elif not parts:
             for variables in level.blocks(self.model.sorts, {v.name for v in self.item.variables}):
                 literals = self._literals(variables)
-                if literals is not None:
+                if literals is not None and time.monotonic() < self.until:
                     found = [literals.best_rank(active, self.count, level.literals, self.bounded)]
                     if level.projected and len(variables) > 1:
                         found.append(literals.best_projection(active, self.count, self.bounded))
+                    if level.ordered and 0 < len(variables) <= 2 and self._is_ordered(variables[0].sort):
+                        found.append(literals.best_ordered(active, self.count, level.literals))
                     parts += [part for part in found if part is not None and enough(part, level.rank_covers)]
         return min(parts, key=lambda part: part.score(active, self.count, self.kind), default=None)
+
+    @cached_property
+    def _whole(self) -> list[_Part]:
+        """Ranks that are one relation, or one quantified part of a guard, of any number of different variables, or its negation.
+
+        Variables of bounded sorts stay below constants or the property's variables.
+        """
+        everything = (*self.samples.pairs, *self.samples.wild)
+        found = []
+        for variables, atom in wholes(self.samples):
+            for bounds in self._bounds(variables):
+                lost, new = [], []
+                for pairs in everything:
+                    allowed = pairs.evaluate(bounds, variables, False)
+                    before, after = (pairs.evaluate(atom, variables, later) & allowed for later in (False, True))
+                    lost.append((before & ~after).any(axis=1))
+                    new.append((after & ~before).any(axis=1))
+                gone, breaks = numpy.concatenate(lost), numpy.concatenate(new)
+                weight = 1 + 2 * len(variables)
+                found.append(_Part(Stage("rank", variables, conj(atom, bounds)), weight, breaks, gone))
+                found.append(_Part(Stage("rank", variables, conj(neg(atom), bounds)), weight, gone, breaks))
+        return found
+
+    def _bounds(self, variables: tuple[Var, ...]) -> Iterator[Term]:
+        """That variables of bounded sorts are below something that does not change, in all ways."""
+        rigid = [symbol() for symbol in self.model.symbols if not symbol.arguments and not symbol.mutable]
+        chosen = [variable for variable in variables if variable.sort in self.bounded]
+        pools = [[t for t in (*self.item.variables, *rigid) if t.sort is variable.sort] for variable in chosen]
+        for limits in product(*pools):
+            yield conj(*(self.bounded[v.sort](v, limit) for v, limit in zip(chosen, limits, strict=True)))
+
+    def _is_useful(self, part: _Part, active: Array) -> bool:
+        return not (part.breaks & active)[: self.count].any() and bool((part.gone & active & ~part.breaks).any())
+
+    def _is_ordered(self, sort: Sort) -> bool:
+        """Whether a rank may be along an order of the sort: all of its elements count then, not only those below some."""
+        return sort in self.samples.orders and sort not in self.bounded
 
     def _literals(self, variables: tuple[Var, ...]) -> _Literals | None:
         if variables not in self.literals:
@@ -229,7 +286,7 @@ class Search:
                 names.add(name)
                 variables.append(Var(name, variable.sort))
             literals = self._literals(tuple(variables))
-            if literals is not None:
+            if literals is not None and time.monotonic() < self.until:
                 part = literals.best_fair(renamed(fairness, variables), active, self.count, level.conditions)
                 if part is not None:
                     yield part
@@ -247,6 +304,10 @@ class Level:
     """What a rank, and an assumption, has to exclude at least: in twentieths, of some transition's steps."""
     projected: bool = False
     """Whether a rank may say that there is a value of its last variable."""
+    ordered: bool = False
+    """Whether a rank of one variable may be along an order, and may say that there is a value of another one."""
+    whole: bool = False
+    """Whether ranks are single relations of different variables, as many as there are, and nothing else."""
 
     def blocks(self, sorts: Sequence[Sort], taken: set[str]) -> Iterator[tuple[Var, ...]]:
         """The variables of a rank, of every choice of sorts."""
@@ -263,19 +324,23 @@ class Level:
 
 
 LEVELS = (
+    Level(0, 1, -1, 20, 1, whole=True),
     Level(1, 2, 0, 20, 1),
     Level(2, 2, 1, 20, 4),
     Level(1, 2, 1, 8, 2),
     Level(2, 2, 1, 20, 1, True),
+    Level(2, 2, 1, 20, 1, ordered=True),
     Level(2, 2, 1, 1, 1),
     Level(1, 3, 2, 1, 1),
     Level(3, 1, 1, 8, 1, True),
     Level(2, 2, 1, 0, 0),
 )
-UNREACHABLE = 2
+UNREACHABLE = 3
 """How many levels are tried for the sake of unreachable steps only."""
+BOUNDED = 7
+"""How many levels are tried while elements above some need not be finitely many."""
 MOST_STAGES = 20
-"""Unreachable steps are not worth more stages than that."""
+"""Unreachable steps are not worth more stages than that, nor is it that elements above some need not be finitely many."""
 
 
 class _Literals:
@@ -362,8 +427,7 @@ class _Literals:
         places = numpy.flatnonzero(active[:count])
         few = places[:: max(1, len(places) // FIRST)]
         speaking = [i for i, term in enumerate(self.terms) if last in term.free]
-        anchors = [i for i in speaking if any(symbol.mutable for symbol in symbols_of(self.terms[i]))]
-        heads = [(i, j) for i in anchors for j in speaking if i != j and (j > i or j not in anchors)]
+        heads = self._heads()
         best: _Part | None = None
         for chosen in [*heads, *((*head, k) for head in heads for k in speaking if k > head[1] and k != head[0])]:
             before, after = (self._projected(array, chosen, few) for array in (self.before, self.after))
@@ -381,6 +445,55 @@ class _Literals:
             if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
                 best = part
         return best
+
+    def best_ordered(self, active: Array, count: int, most: int) -> _Part | None:
+        """The best rank that never goes up along the order of its only variable, upwards or downwards.
+
+        It is a conjunction of at most so many literals, or says that there is a second variable for which two hold.  Elements are
+        numbered in their order: a set goes down if it loses the first, or the last, of those that change.
+        """
+        variable, *bound = self.variables
+        symbol = self.samples.orders[variable.sort]
+        earlier, later = (Var(f"{variable.name}{number}", variable.sort) for number in (1, 2))
+        different = neg(equal(earlier, later))
+        orders = symbol(earlier, later), symbol(later, earlier)
+        places = numpy.flatnonzero(active[:count])
+        few = places[:: max(1, len(places) // FIRST)]
+        choices = (c for size in range(1, most + 1) for c in combinations(range(len(self.terms)), size))
+        best: _Part | None = None
+        for chosen in self._heads() if bound else choices:
+            if all(breaks.any() for breaks, _ in self._moves(chosen, bool(bound), few)):
+                continue
+            for order, (breaks, gone) in zip(orders, self._moves(chosen, bool(bound)), strict=True):
+                if breaks[places].any() or not (gone & active & ~breaks).any():
+                    continue
+                formula = exists(bound, conj(*(self.terms[i] for i in chosen)))
+                stage = Stage("rank", (variable,), formula, None, ((earlier, later), conj(order, different)))
+                part = _Part(stage, 2 + len(chosen) + 2 * len(bound), breaks, gone)
+                if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
+                    best = part
+        return best
+
+    def _moves(
+        self, chosen: Sequence[int], projected: bool, places: Array | slice = slice(None)
+    ) -> Iterator[tuple[Array, Array]]:
+        """In which pairs a conjunction goes up and in which it goes down, along an order and along its reverse."""
+        if projected:
+            before, after = (self._projected(array, chosen, places) for array in (self.before, self.after))
+        else:
+            before, after = (
+                numpy.bitwise_and.reduce(array[list(chosen)][:, places], axis=0) for array in (self.before, self.after)
+            )
+        changed = before ^ after
+        first = changed & (~changed + numpy.uint64(1))
+        yield (after & first) != 0, (before & first) != 0
+        yield after > before, before > after
+
+    def _heads(self) -> list[tuple[int, ...]]:
+        """Two literals about the last variable, the first of them mutable."""
+        speaking = [i for i, term in enumerate(self.terms) if self.variables[-1] in term.free]
+        anchors = [i for i in speaking if any(symbol.mutable for symbol in symbols_of(self.terms[i]))]
+        return [(i, j) for i in anchors for j in speaking if i != j and (j > i or j not in anchors)]
 
     def _projected(self, array: Array, chosen: Sequence[int], places: Array | slice = slice(None)) -> Array:
         """Words of a conjunction with a bit per value of all variables but the last, for which some value does."""
@@ -445,13 +558,12 @@ class _Literals:
         basis = [self.words(base, after) for after in (False, True)]
         taken = _packed([pairs.taken(self.model, fairness) for pairs in self.pairs])
         best: _Part | None = None
+        rows = numpy.flatnonzero(active[:count])
         for size in range(most + 1):
-            for chosen in self._choices(size):
+            for chosen in self._unbroken(size, rows, basis[0], basis[1] & ~taken):
                 before = numpy.bitwise_and.reduce([basis[0], *self.before[list(chosen)]], axis=0)
                 after = numpy.bitwise_and.reduce([basis[1], *self.after[list(chosen)]], axis=0)
                 breaks = (before & ~(after & ~taken)) != 0
-                if (breaks & active)[:count].any():
-                    continue
                 ends = [before, after] if not fairness.strong else [before & ready[0], after & ready[1]]
                 gone = (ends[0] != 0) | (ends[1] != 0)
                 if not (gone & active & ~breaks).any():
@@ -464,14 +576,20 @@ class _Literals:
                 break
         return best
 
-    def _choices(self, size: int) -> Iterator[tuple[int, ...]]:
-        count = len(self.terms)
-        if size == 0:
-            yield ()
-        elif size == 1:
-            yield from ((i,) for i in range(count))
-        else:
-            yield from ((i, j) for i in range(count) for j in range(i + 1, count))
+    def _unbroken(self, size: int, rows: Array, start: Array, end: Array) -> Iterator[tuple[int, ...]]:
+        """Choices of so many literals such that what holds with them before a step, some words, holds after it in the rows."""
+        before, after = self.before[:, rows], self.after[:, rows]
+        heads = [()] if size < 2 else [(i,) for i in range(len(self.terms))]
+        for head in heads:
+            left = numpy.bitwise_and.reduce([start[rows], *before[list(head)]], axis=0)
+            right = numpy.bitwise_and.reduce([end[rows], *after[list(head)]], axis=0)
+            if size == 0:
+                if not (left & ~right).any():
+                    yield ()
+                continue
+            first = head[-1] + 1 if head else 0
+            broken = ((left & before[first:]) & ~(right & after[first:])).any(axis=1)
+            yield from ((*head, first + int(i)) for i in numpy.flatnonzero(~broken))
 
 
 def _packed(parts: Sequence[Array]) -> Array:
@@ -505,7 +623,7 @@ def atoms(samples: Samples, variables: tuple[Var, ...]) -> list[Term]:
     for symbol in model.symbols:
         if symbol.sort is BOOL:
             pools = [
-                basic.get(sort, []) + (applied.get(sort, []) if len(symbol.arguments) <= 2 else [])
+                basic.get(sort, []) + (applied.get(sort, []) if len(symbol.arguments) <= 3 - symbol.mutable else [])
                 for sort in symbol.arguments
             ]
             for args in product(*pools):
@@ -518,6 +636,30 @@ def atoms(samples: Samples, variables: tuple[Var, ...]) -> list[Term]:
                 if not (_is_element(left) and _is_element(right)):
                     found[equal(left, right)] = None
     return sorted(found, key=lambda atom: (_size(atom), not _mentions(atom, variables)))
+
+
+def wholes(samples: Samples) -> Iterator[tuple[tuple[Var, ...], Term]]:
+    """Relations and quantified parts of guards, with different variables."""
+    model = samples.model
+    found: dict[Term, tuple[Var, ...]] = {}
+    for symbol in model.symbols:
+        if symbol.sort is BOOL and symbol.mutable:
+            variables = _different(symbol.arguments, samples)
+            found[symbol(*variables)] = variables
+    for transition in model.transitions:
+        for part in conjuncts(nnf(transition.guard)):
+            piece = part.arg if isinstance(part, Not) else part
+            free = [p for p in transition.parameters if p in piece.free]
+            if isinstance(piece, Quantified) and len(free) == len(piece.free):
+                if not symbols_of(piece).isdisjoint(transition.choices):
+                    continue
+                variables = _different([p.sort for p in free], samples)
+                found[substitute(piece, dict(zip(free, variables, strict=True)))] = variables
+    yield from ((variables, atom) for atom, variables in found.items())
+
+
+def _different(sorts: Sequence[Sort], samples: Samples) -> tuple[Var, ...]:
+    return tuple(fresh_variables([Var(sort.name.upper(), sort) for sort in sorts], samples.item.variables))
 
 
 def _pieces(samples: Samples, variables: tuple[Var, ...]) -> Iterator[Term]:

@@ -8,7 +8,7 @@ async function ask(what, request) {
   return answer;
 }
 
-const now = { place: "folder", name: "", text: "", saved: "", parsed: null, job: null, sizes: {} };
+const now = { place: "folder", name: "", text: "", saved: "", parsed: null, job: null, sizes: {}, opened: 0 };
 const status = h("div", { role: "status", "aria-live": "polite", class: "small muted grow" });
 const say = (text, bad) => { status.textContent = text; status.style.color = bad ? "var(--bad)" : ""; };
 
@@ -25,8 +25,12 @@ async function list() {
 }
 async function open(place, name) {
   if (now.text !== now.saved && !confirm("Leave the changes in the editor unsaved?")) return;
+  const turn = now.opened += 1;  // of files opened in quick succession, the last one counts
+  run.disabled = walk.disabled = true;
+  if (now.job) ask("cancel", { job: now.job });
   try {
     const found = await ask("read", { place, name });
+    if (turn !== now.opened) return;
     Object.assign(now, { place, name, text: found.text, saved: found.text });
     editor.set(found.text);
     for (const button of files.querySelectorAll("button[data-name]")) button.setAttribute("aria-current", String(button.dataset.name === name && button.dataset.place === place));
@@ -34,7 +38,7 @@ async function open(place, name) {
     result.replaceChildren();
     say("");
     await parse();
-  } catch (problem) { say(problem.message, true); }
+  } catch (problem) { say(problem.message, true); enable(); }
 }
 async function save() {
   try {
@@ -85,16 +89,19 @@ const editor = (() => {
     goLine(line) { goTo(area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0)); },
   };
 })();
+function enable() {
+  walk.disabled = !now.parsed?.methods;
+  run.disabled = walk.disabled || now.job !== null;
+}
 async function parse() {
-  const text = now.text;
+  const text = now.text, turn = now.opened;
   if (!now.name) return;
   try {
     const found = await ask("parse", { name: now.name, text });
-    if (text !== now.text) return;
+    if (text !== now.text || turn !== now.opened) return;
     now.parsed = found;
     editor.show(found.diagnostics);
-    const ready = Boolean(found.methods);
-    for (const button of [run, walk]) button.disabled = !ready;
+    enable();
     method.replaceChildren(h("option", { value: "" }, "all methods"), ...(found.methods || []).map((item) => h("option", { value: item.name, title: item.words }, item.name)));
     sizes.replaceChildren(...(found.sorts || []).map((sort) => h("label", { class: "small" }, sort, " ", h("input", { type: "number", min: 1, max: 6, value: now.sizes[sort] || 2, "aria-label": `number of ${sort}`, class: "count", oninput: (event) => { now.sizes[sort] = Number(event.target.value); } }))));
     walk.classList.toggle("hidden", !found.sorts?.length);
@@ -117,18 +124,18 @@ async function verify() {
       const found = await ask("news", { job, from: seen });
       seen += found.news.length;
       for (const event of found.news) {
-        if (event.event === "answer") { result.replaceChildren(...fileView(event.file, { source: { go: editor.goLine }, actions: (which, i) => branch(which, i) })); say(event.interrupted ? "cancelled; this is what is established" : `done in ${((Date.now() - began) / 1000).toFixed(1)} s`); done = true; } else if (event.error) { progress.append(h("div", { class: "notice bad" }, event.error)); done = true; } else racers.set(event.method, event);
+        if (event.event === "answer" && !progress.isConnected) done = true; else if (event.event === "answer") { result.replaceChildren(...fileView(event.file, { source: { go: editor.goLine }, actions: (which, i) => branch(which, i) })); say(event.interrupted ? "cancelled; this is what is established" : `done in ${((Date.now() - began) / 1000).toFixed(1)} s`); done = true; } else if (event.error) { progress.append(h("div", { class: "notice bad" }, event.error)); done = true; } else racers.set(event.method, event);
       }
       if (seen && found.news.at(-1)?.event === "doing") seen -= 1;
       lines.replaceChildren(h("tbody", {}, [...racers.values()].map((event) => h("tr", {}, h("td", { class: "mono" }, event.method), h("td", { class: "muted" }, { start: "starts", doing: "", found: "finds", end: "ends" }[event.event]), h("td", {}, event.text)))));
-      if (!done) say(`${((Date.now() - began) / 1000).toFixed(0)} s`);
+      if (!done && progress.isConnected) say(`${((Date.now() - began) / 1000).toFixed(0)} s`);
       if (found.ended && !done) { progress.append(h("div", { class: "notice" }, "The verification ended without an answer.")); done = true; }
       if (!done && !found.news.some((event) => event.event !== "doing")) await new Promise((resolve) => setTimeout(resolve, 200));
     }
   } catch (problem) { progress.append(h("div", { class: "notice bad" }, problem.message)); }
   stop.disabled = true;
   now.job = null;
-  run.disabled = false;
+  enable();
 }
 function branch(which, i) {
   if (!which.itf || which.trace.kind !== "run" || now.parsed?.language === "rounds") return null;
