@@ -95,6 +95,7 @@ ALGORITHMS = [
     "uniform_voting",
     "chandra_toueg",
     "last_voting",
+    "hybrid_one",
 ]
 
 
@@ -320,6 +321,7 @@ def proofs() -> None:
         "| --- | --- | --- | --- | --- |",
     ]
     paper = {"last_voting": "9, 14", "coord_uniform_voting": "13, 15", "simplified_coord_uniform_voting": "12, 15"}
+    paper["hybrid_one"] = "7, 14"
     for name in ALGORITHMS:
         model = load_rounds(LIBRARY / f"{name}.rounds").model
         cells = []

@@ -13,7 +13,7 @@ from quorate.methods.heardof.prove import prove
 from quorate.models.quorums import relational
 from quorate.models.rounds import RoundModel
 from quorate.models.source import Source
-from quorate.proof.certificates import Certificate, CertificateError
+from quorate.proof.certificates import Certificate, CertificateError, Cut
 from quorate.proof.checker import recheck
 
 LIBRARY = Path(__file__).parents[2] / "protocols" / "rounds"
@@ -85,7 +85,11 @@ def test_another_algorithm(proved: tuple[RoundModel, Certificate], old: str, new
     with pytest.raises(CertificateError):
         accepts(model, certificate)
     assert model.source is not None
-    assert not accepts(model, replace(certificate, sha256=model.source.sha256))
+    try:
+        accepted = accepts(model, replace(certificate, sha256=model.source.sha256))
+    except CertificateError:
+        accepted = False  # a cut speaks of a choice that the faulty one does not have
+    assert not accepted
 
 
 def test_other_properties(proved: tuple[RoundModel, Certificate]) -> None:
@@ -94,3 +98,44 @@ def test_other_properties(proved: tuple[RoundModel, Certificate]) -> None:
         accepts(model, replace(certificate, safety=("nothing",)))
     with pytest.raises(CertificateError):
         accepts(model, replace(certificate, safety=()))
+
+
+def test_a_cut_that_is_false(proved: tuple[RoundModel, Certificate]) -> None:
+    """A cut has to be shown; what follows from a wrong one does not count."""
+    model, certificate = proved
+    wrong = Cut("phase", "nothing is possible", "false")
+    outcomes = list(recheck(relational(model)[0], replace(certificate, cuts=(wrong, *certificate.cuts)), 0.4, 4096, 2))
+    assert [o.obligation.name for o in outcomes if not o.accepted] == ["in phase: nothing is possible"]
+
+
+def test_cuts_in_another_order(proved: tuple[RoundModel, Certificate]) -> None:
+    """A cut may use those before it only: otherwise two could prove each other."""
+    model, certificate = proved
+    circle = tuple(Cut("phase", name, "false") for name in ("one", "other"))
+    hints = {"in phase: one": ("other",), "in phase: other": ("one",)}
+    outcomes = recheck(relational(model)[0], replace(certificate, cuts=circle, hints=hints), 0.4, 4096, 2)
+    assert "in phase: one" in [o.obligation.name for o in outcomes if not o.accepted]
+
+
+@pytest.mark.parametrize(
+    ("cut", "message"),
+    [
+        (Cut("phase", "x", "(forall ((V value)) true)", 1), "cannot be defined"),
+        (Cut("phase", "odd", "true", 1), "cannot be defined"),
+        (Cut("phase", "odd", "(forall ((V value)) (odd V))", 1), "cannot be read"),
+        (Cut("elsewhere", "odd", "true"), "not a transition"),
+    ],
+)
+def test_definitions_are_of_new_predicates(proved: tuple[RoundModel, Certificate], cut: Cut, message: str) -> None:
+    """Neither something that is there already, nor in terms of itself."""
+    model, certificate = proved
+    with pytest.raises(CertificateError, match=message):
+        list(recheck(relational(model)[0], replace(certificate, cuts=(cut,)), 0.4, 4096, 2))
+
+
+def test_a_definition_used_twice(proved: tuple[RoundModel, Certificate]) -> None:
+    """A second definition of the same predicate could contradict the first."""
+    model, certificate = proved
+    both = (Cut("phase", "odd", "(forall ((V value)) true)", 1), Cut("phase", "odd", "(forall ((V value)) false)", 1))
+    with pytest.raises(CertificateError, match="cannot be defined"):
+        list(recheck(relational(model)[0], replace(certificate, cuts=both), 0.4, 4096, 2))

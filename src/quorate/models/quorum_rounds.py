@@ -15,6 +15,7 @@ from quorate.logic.terms import (
     FALSE,
     INT,
     TRUE,
+    Apply,
     Arith,
     Symbol,
     Term,
@@ -34,6 +35,7 @@ from quorate.models.linear import AtLeast, Linear
 from quorate.models.quorum_formulas import Formula
 from quorate.models.quorum_sets import (
     BELOW,
+    FEW_ROUNDS,
     FLIPPED,
     ME,
     NODE,
@@ -64,12 +66,26 @@ class RoundOf(Formula):
         self.state = dict(state)
         self.coordinator = translation.coordinator
         self.hears = hears
+        self.sends = self._sends()
         self.asked: list[tuple[r.Pattern, Kind, Term]] = []
         """Counts of messages that were compared with a number: pattern, kind of set, answer."""
 
     def after(self) -> dict[str, Term]:
+        """The state after the round, what it changes under a name of its own."""
         self.block(self.item.body, TRUE, {})
-        return self.state
+        return {
+            name: value if value == self.before[name] else self.named(name, value) for name, value in self.state.items()
+        }
+
+    def named(self, label: str, value: Term) -> Term:
+        """A choice that is what the term says: terms stay small from one round to the next, in long phases."""
+        assert value.free <= {ME}
+        simple = isinstance(value, Apply) and all(isinstance(part, Var) for part in value.args)
+        if simple or value in (TRUE, FALSE, NONE) or len(self.translation.model.rounds) <= FEW_ROUNDS:
+            return value
+        name = self.translation.choice(f"next:{label}", (NODE,), value.sort)(ME)
+        self.translation.assume(equal(name, value))
+        return name
 
     # -- messages --------------------------------------------------------------------------------------------------
 
@@ -82,15 +98,20 @@ class RoundOf(Formula):
         self.state = state
         return substitute(found, {ME: sender})
 
+    def _sends(self) -> Term:
+        """ME sends a message."""
+        if self.item.send is None:
+            return FALSE
+        sends = self.named("sends", self.formula(self.item.send.condition, {}))
+        self.translation.sent.append((sends, tuple(self.term(part, {}) for part in self.item.send.items)))
+        return sends
+
     def received(self, sender: Term) -> Term:
         """ME receives a message from the sender."""
         send = self.item.send
         assert send is not None
-        state, self.state = self.state, self.before
-        condition = self.formula(send.condition, {})
-        self.state = state
         addressed = equal(self.coordinator(sender), ME) if send.to == "coordinator" else TRUE
-        return conj(self.hears(ME, sender), substitute(condition, {ME: sender}), addressed)
+        return conj(self.hears(ME, sender), substitute(self.sends, {ME: sender}), addressed)
 
     def matches(self, pattern: r.Pattern, sender: Term, bound: Mapping[str, Term]) -> Term:
         tests = []
@@ -114,6 +135,7 @@ class RoundOf(Formula):
                     self.decide(conj(path, defined), found)
                 case r.If(condition, then, otherwise):
                     holds, inner = self.condition(list(r.conjuncts(condition)), bound)
+                    holds = self.named("if", holds)
                     self.block(then, conj(path, holds), inner)
                     self.block(otherwise, conj(path, neg(holds)), bound)
 
@@ -122,6 +144,8 @@ class RoundOf(Formula):
         self.state[name] = ite(conj(path, defined), found, self.state[name])
 
     def decide(self, path: Term, value: Term) -> None:
+        path, value = self.named("decides", path), self.named("decided", value)
+        self.translation.decisions.append((path, value))
         decision = self.state["decision"]
         nothing = equal(value, NONE)
         again = conj(neg(equal(decision, NONE)), neg(equal(decision, value)), neg(nothing))
@@ -288,10 +312,11 @@ class RoundOf(Formula):
 
     def count(self, node: Node, operator: str, other: Node, bound: Mapping[str, Term]) -> Term:
         """`#<...>` compared with a number, or two such counts one of which includes the other."""
-        if any(OTHER in term.free for term in bound.values()):
-            elsewhere = Var("L", NODE)
-            shifted = {name: substitute(term, {OTHER: elsewhere}) for name, term in bound.items()}
-            return substitute(self.count(node, operator, other, shifted), {elsewhere: OTHER})
+        apart = {name: term for name, term in bound.items() if OTHER in term.free}
+        if apart:
+            names = {name: Var(f"L.{name}", term.sort) for name, term in apart.items()}
+            general = self.count(node, operator, other, {**bound, **names})
+            return substitute(general, {names[name]: term for name, term in apart.items()})
         larger, smaller, operator, limit = self.difference(node, operator, other)
         counted = self.counted(larger, bound)
         if smaller is not None:

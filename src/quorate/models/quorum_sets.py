@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 
 from quorate.logic.terms import (
     BOOL,
@@ -30,6 +30,7 @@ from quorate.logic.terms import (
     implies,
     neg,
 )
+from quorate.logic.transform import substitute
 from quorate.models import rounds as r
 from quorate.models.evaluation import RoundsError
 from quorate.models.linear import AtLeast, Linear, contradictory
@@ -46,6 +47,8 @@ REVOKED = Symbol("decision.revoked", (NODE,), BOOL, True)
 EMPTY = Symbol("decision.empty", (NODE,), BOOL, True)
 SEEN = Symbol("sync.seen", (), BOOL, True)
 ME, OTHER, THIRD = Var("P", NODE), Var("M", NODE), Var("N", NODE)
+FEW_ROUNDS = 1
+"""A phase of so many rounds is short: solvers do better with one large formula than with names for its stages."""
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
@@ -92,6 +95,10 @@ class Quorums:
     ordered: bool = False
     determined: dict[Symbol, list[Term]] = field(default_factory=dict)
     """What processes pick from all messages of a round, by what they hear: those that hear the same pick the same."""
+    sent: list[tuple[Term, tuple[Term, ...]]] = field(default_factory=list)
+    """For each round with messages: the condition under which ME sends one, and its parts."""
+    decisions: list[tuple[Term, Term]] = field(default_factory=list)
+    """For each `decide`: the condition under which ME carries it out, and the value."""
     choices: list[Symbol] = field(default_factory=list)
     guard: list[Term] = field(default_factory=list)
     coordinator: Symbol = field(init=False)
@@ -183,7 +190,8 @@ class Quorums:
 
         Not empty: n >= 1 and the bound make |A| > 0; the set of all processes is not empty either.  Two kinds meet: if
         |A| + |B| > n, no two sets of these sizes are disjoint; the set of all processes meets every set that is not empty, which
-        is why both kinds have to be shown not to be empty first.
+        is why both kinds have to be shown not to be empty first.  Three kinds have a common member: if |A| + |B| + |C| > 2n;
+        where one of them is the set of all processes the other two still have to meet, which is shown first.
         """
         inhabited = [
             kind for kind in self.kinds.values() if self.implied([kind.facts("|A|")], AtLeast(Linear.name("|A|"), True))
@@ -191,12 +199,19 @@ class Quorums:
         for kind in inhabited:
             group = Var("A", kind.sort)
             yield Named(f"{kind.sort} is not empty", forall((group,), exists((OTHER,), kind.member(OTHER, group))))
-        total = Linear.name("|A|") + Linear.name("|B|") - Linear.name("n")
+        meeting: set[tuple[Kind, Kind]] = set()
         for first, second in combinations_with_replacement(inhabited, 2):
-            if self.implied([first.facts("|A|"), second.facts("|B|")], AtLeast(total, True)):
+            if self._meet(first, second):
+                meeting.add((first, second))
                 a, b = Var("A", first.sort), Var("B", second.sort)
                 inside = conj(first.member(OTHER, a), second.member(OTHER, b))
                 yield Named(f"{first.sort} and {second.sort} meet", forall((a, b), exists((OTHER,), inside)))
+        for three in combinations_with_replacement(inhabited, 3):
+            if meeting.issuperset(combinations(three, 2)) and self._meet(*three):
+                groups = [Var(name, kind.sort) for name, kind in zip("ABC", three, strict=True)]
+                inside = conj(*(kind.member(OTHER, group) for kind, group in zip(three, groups, strict=True)))
+                name = f"{three[0].sort}, {three[1].sort} and {three[2].sort} meet"
+                yield Named(name, forall(groups, exists((OTHER,), inside)))
         if self.ordered:
             x, y, z = (Var(name, VALUE) for name in "XYZ")
             yield Named("at_most is reflexive", forall((x,), BELOW(x, x)))
@@ -207,6 +222,15 @@ class Quorums:
                 "at_most is antisymmetric", forall((x, y), implies(conj(BELOW(x, y), BELOW(y, x)), equal(x, y)))
             )
             yield Named("at_most is total", forall((x, y), disj(BELOW(x, y), BELOW(y, x))))
+
+    def _meet(self, *kinds: Kind) -> bool:
+        """Do sets of these sizes have a common member: are they too large for every process to be missing from one of them?"""
+        names = [f"|{letter}|" for letter in "ABC"[: len(kinds)]]
+        total = Linear.name("n") * (1 - len(kinds))
+        for name in names:
+            total = total + Linear.name(name)
+        facts = [kind.facts(name) for kind, name in zip(kinds, names, strict=True)]
+        return self.implied(facts, AtLeast(total, True))
 
     # -- choices ---------------------------------------------------------------------------------------------------
 
@@ -234,7 +258,10 @@ class Quorums:
         """`the number of OTHER that are counted is > bound`, as a choice that comes with a set for either answer.
 
         If it is, those counted contain a set of more than `bound` processes; if not, at least n - bound are not counted.
+        More than none is one; no more than none is nobody.
         """
+        if operator in (">", ">=") and self.implied([], AtLeast(bound * -1, operator == ">")):
+            return TRUE
         if operator in ("=", "!="):
             both = conj(
                 self.size_condition(variables, counted, "<=", bound),
@@ -245,6 +272,11 @@ class Quorums:
             return neg(self.size_condition(variables, counted, ">=" if operator == "<" else ">", bound))
         answer = self.choice("enough", [v.sort for v in variables], BOOL)(*variables)
         strict = operator == ">"
+        if bound == Linear.constant(0 if strict else 1):
+            one = self.choice("those", [v.sort for v in variables], NODE)(*variables)
+            self.assume(implies(answer, substitute(counted, {OTHER: one})))
+            self.assume(implies(counted, answer))
+            return answer
         yes = self.witnessed("those", variables, counted, self.kind(bound, strict))
         no = self.witnessed("others", variables, neg(counted), self.kind(Linear.name("n") - bound, not strict))
         self.assume(implies(answer, yes))

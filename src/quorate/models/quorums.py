@@ -121,7 +121,7 @@ class Translation(Quorums):
 
     def transition(self) -> Transition:
         """A phase."""
-        self.choices, self.guard = [], []
+        self.choices, self.guard, self.sent, self.decisions = [], [], [], []
         state = self.run()
         known = {**self.symbols, "decision": DECISION, "decision.revoked": REVOKED, "decision.empty": EMPTY}
         updates = [Update(symbol, (ME,), state[item]) for item, symbol in known.items() if state[item] != symbol(ME)]
@@ -180,6 +180,24 @@ class Translation(Quorums):
         """A property or lemma, as a formula about one state."""
         return Lemma(self).formula(node, dict(bound or {}))
 
+    def naturals(self) -> list[Named]:
+        """Times are numbers from 0 up, where the file compares them with numbers at all."""
+        times = {item.name for item in self.model.variables if item.kind == "time"}
+        nodes = [*self.model.nodes(), *(self.model.univalent[1].walk() if self.model.univalent else ())]
+        told = any(
+            any(isinstance(part, r.Number) for part in node.items)
+            if isinstance(node, r.Pattern)
+            else isinstance(node, r.Operation)
+            and any(isinstance(side, r.Local | r.VariableOf) and side.name in times for side in node.operands)
+            and any(isinstance(side, r.Number) for side in node.operands)
+            for node in nodes
+        )
+        return [
+            Named(f"{name}_natural", forall((ME,), Arith(">=", self.symbols[name](ME), Number(0))))
+            for name in sorted(times)
+            if told
+        ]
+
     def univalence(self, name: str, node: Node) -> Term:
         """Whoever has decided a value, it is one that no other can follow."""
         decided = neg(equal(DECISION(ME), NONE))
@@ -198,6 +216,7 @@ def relational(
     if model.univalent is not None:
         lemmas.append(Named("univalence", translation.univalence(*model.univalent)))
     lemmas += [build(translation) for build in invariants]
+    lemmas += translation.naturals()
     lemmas.append(Named("decisions_stay", forall((ME,), neg(REVOKED(ME)))))
     transition = translation.transition()
     symbols: list[Symbol] = [NONE.symbol, PROPOSAL, *(BELOW,) * translation.ordered]

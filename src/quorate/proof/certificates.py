@@ -1,8 +1,9 @@
 """Certificates: data from which the checker re-establishes `proved` from the protocol text alone.
 
-A certificate holds invariants, perhaps refutations of the violations that they do not exclude by themselves, and, as
-hints that only save time, which hypotheses sufficed for which obligation.  Where it holds cutoffs, invariants and refutations
-are about the small instance that they lead to.  Nothing in it is believed: see `checker`.
+A certificate holds invariants, perhaps refutations of the violations that they do not exclude by themselves, perhaps facts
+about single steps on the way (cuts), and, as hints that only save time, which hypotheses sufficed for which obligation.  Where
+it holds cutoffs, invariants and refutations are about the small instance that they lead to.  Nothing in it is believed: see
+`checker`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,19 @@ class Refutation:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """A fact about every step of a transition, in terms of the state before it and of its choices: a stage on the way to others.
+
+    If it `defines` something, its name is a new predicate instead, of that many arguments: the first variables of the formula.
+    """
+
+    transition: str
+    name: str
+    formula: str
+    defines: int = 0
+
+
+@dataclass(frozen=True)
 class Certificate:
     """The claim that `safety` holds in every reachable state, and the invariants and refutations that show it."""
 
@@ -98,6 +112,8 @@ class Certificate:
     refutations: tuple[Refutation, ...] = ()
     cutoffs: tuple[Mapping[str, Any], ...] = ()
     """Each cuts off one sort of what the one before it has left; `cutoffs.read` makes sense of them."""
+    cuts: tuple[Cut, ...] = ()
+    """Each may use those before it."""
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -113,6 +129,8 @@ class Certificate:
         }
         if self.cutoffs:
             body["cutoffs"] = list(self.cutoffs)
+        if self.cuts:
+            body["cuts"] = [asdict(cut) for cut in self.cuts]
         return {**body, "digest": digest(body)}
 
     def invariant_terms(self, model: RelationalModel) -> list[tuple[str, Term]]:
@@ -133,6 +151,7 @@ def certify(
     invariants: Sequence[Named],
     hints: Mapping[str, tuple[str, ...]],
     refutations: Sequence[Refutation] = (),
+    cuts: Sequence[Cut] = (),
 ) -> Certificate:
     """The certificate that the invariants prove the safety properties of a model."""
     assert model.source is not None
@@ -143,6 +162,7 @@ def certify(
         invariants=tuple((item.name, sexpr.write(item.formula)) for item in invariants),
         hints=hints,
         refutations=tuple(refutations),
+        cuts=tuple(cuts),
     )
 
 
@@ -152,7 +172,7 @@ def from_json(document: Any) -> Certificate:
         raise CertificateError("this is not a Quorate certificate")
     body = {key: value for key, value in document.items() if key != "digest"}
     expected = {"format", "version", "protocol", "sha256", "verdict", "safety", "invariants", "refutations", "hints"}
-    if set(body) - {"cutoffs"} != expected or body["version"] != VERSION:
+    if set(body) - {"cutoffs", "cuts"} != expected or body["version"] != VERSION:
         raise CertificateError("the certificate has unknown or missing fields, or another version")
     if document.get("digest") != digest(body):
         raise CertificateError("the certificate was altered: its digest does not match")
@@ -167,6 +187,10 @@ def from_json(document: Any) -> Certificate:
             hints={_text(name): tuple(_text(used) for used in _list(row)) for name, row in body["hints"].items()},
             refutations=tuple(Refutation.from_json(item) for item in _list(body["refutations"])),
             cutoffs=tuple(_list(body.get("cutoffs", []))),
+            cuts=tuple(
+                Cut(_text(item["transition"]), _text(item["name"]), _text(item["formula"]), int(item["defines"]))
+                for item in _list(body.get("cuts", []))
+            ),
         )
     except (TypeError, KeyError, AttributeError, ValueError):
         raise CertificateError("the certificate is malformed") from None

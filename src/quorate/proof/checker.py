@@ -9,6 +9,12 @@ safety properties that the certificate speaks of: others of the protocol are nei
     consecution    A ∧ J ∧ S ∧ guard ∧ ¬Ji[updates]        for each i and each transition
     safety         A ∧ J ∧ ¬Si                             for each i without a refutation
 
+A certificate may go from the guard to the claim by way of cuts C1, C2, .., facts about a step of the transition:
+
+    cut            A ∧ J ∧ S ∧ guard ∧ C1 ∧ .. ∧ Ci-1 ∧ ¬Ci; then C1, C2, .. may be used for consecution
+
+A cut may also be a definition, ∀X. p(X) <-> F(X) for a new predicate p, which needs no proof: p can always be chosen so.
+
 So the invariants hold in all states of the run.  A refutation of Si names elements, by constants c, that a violation of Si
 speaks of, and builds up formulas K(c) that hold in all states of the run, by steps; each step adds formulas F1, F2, ..
 (their conjunction is F) and goes forwards from the first state or backwards from the last:
@@ -38,7 +44,7 @@ from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
 from quorate.logic import sexpr
 from quorate.logic.instances import instances
-from quorate.logic.terms import TRUE, Symbol, Term, Var, conj, exists, neg
+from quorate.logic.terms import BOOL, TRUE, Forall, Symbol, Term, Var, conj, equal, exists, forall, neg
 from quorate.logic.transform import conjuncts, replace_symbols, substitute, symbols_of
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, CertificateError, Refutation
@@ -106,6 +112,8 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
     invariants = _invariants(model, certificate)
     background = tuple(model.background())
 
+    if not {cut.transition for cut in certificate.cuts} <= {transition.name for transition in model.transitions}:
+        raise CertificateError("a cut is about something that is not a transition")
     refuted = {refutation.property for refutation in certificate.refutations}
     if not refuted <= set(certificate.safety):
         raise CertificateError("a refutation is about something that is not a safety property")
@@ -120,7 +128,13 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
             for after in [_after(model, transition, item.formula)]
             if after is not None
         ]
-        found.append(Section((*background, *guard, *invariants, *safety), tuple(preserved)))
+        known = [*background, *guard, *invariants, *safety]
+        for cut, defines in _cuts(model, transition, certificate):
+            if not defines:
+                claim = obligation(f"in {transition.name}: {cut.name}", neg(cut.formula))
+                found.append(Section(tuple(known), (claim,)))
+            known.append(cut)
+        found.append(Section(tuple(known), tuple(preserved)))
     implied = [
         obligation(f"invariants imply {item.name}", neg(item.formula))
         for item in model.safety
@@ -251,6 +265,33 @@ def _invariants(model: RelationalModel, certificate: Certificate) -> list[Named]
     for item in invariants:
         _require_closed(item.name, item.formula)
     return invariants
+
+
+def _cuts(model: RelationalModel, transition: Transition, certificate: Certificate) -> Iterator[tuple[Named, bool]]:
+    """The cuts of a transition, and which of them are definitions."""
+    symbols = [*model.symbols, *transition.choices]
+    taken = {symbol.name for symbol in symbols} | {element for sort in model.sorts for element in sort.elements}
+    for cut in certificate.cuts:
+        if cut.transition != transition.name:
+            continue
+        if transition.parameters:
+            raise CertificateError(f"{transition.name} has parameters, which cuts cannot speak of")
+        try:
+            formula = sexpr.read(cut.formula, model.sorts, symbols)
+        except sexpr.SexprError as problem:
+            raise CertificateError(f"a cut cannot be read: {problem}") from None
+        _require_closed(cut.name, formula)
+        if not cut.defines:
+            yield Named(cut.name, formula), False
+        elif isinstance(formula, Forall) and cut.name not in taken and not cut.name.startswith("@"):
+            arguments, others = formula.variables[: cut.defines], formula.variables[cut.defines :]
+            symbol = Symbol(cut.name, tuple(variable.sort for variable in arguments), BOOL)
+            symbols.append(symbol)
+            taken.add(cut.name)
+            definition = forall(arguments, equal(symbol(*arguments), forall(others, formula.body)))
+            yield Named(f"definition of {cut.name}", definition), True
+        else:
+            raise CertificateError(f"{cut.name} cannot be defined so")
 
 
 def _require_closed(name: str, formula: Term) -> None:

@@ -127,6 +127,12 @@ def test_last_voting(lemmas: bool) -> None:
     assert accepted("last_voting", lemmas)
 
 
+@pytest.mark.slow
+def test_hybrid() -> None:
+    """For every n and every α up to n/4: three sets of processes with a common member."""
+    assert accepted("hybrid_one", lemmas=True)
+
+
 @pytest.mark.parametrize(
     "condition", ["<w> received with w != v", "not (all received are <v>)", "#<v> > 0 and <w> received with w != v"]
 )

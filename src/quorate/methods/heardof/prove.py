@@ -15,19 +15,19 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from quorate.engines.rounds.search import Search, State
-from quorate.engines.smt.session import Answer, Goal, Group, Limits, ask_both, ask_one
-from quorate.logic.instances import instances
-from quorate.logic.terms import Forall, Symbol, Term, equal, forall, implies, neg
+from quorate.engines.smt.session import Answer, Goal, Group, Limits, ask_both
+from quorate.logic import sexpr
+from quorate.logic.terms import Equal, Forall, Iff, Symbol, Term, equal, forall, implies, neg
 from quorate.logic.transform import conjuncts, symbols_of
+from quorate.methods.heardof.cuts import Facts, Hint, establish, mutable, owner
 from quorate.methods.induction.obligations import Obligation, goal_formula, hypotheses, is_trivial
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, World, settings
-from quorate.models.quorum_sets import ME, OTHER, Unsaid, bounds_of
+from quorate.models.quorum_sets import DECISION, EMPTY, FEW_ROUNDS, ME, OTHER, REVOKED, Unsaid, bounds_of
 from quorate.models.quorums import Translation, relational
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.rounds import Node, RoundModel
-from quorate.proof.certificates import Certificate, certify
-from quorate.proof.checker import SOLVERS, WITNESS
+from quorate.proof.certificates import Certificate, Cut, certify
 
 METHOD = "quorums and induction"
 Progress = Callable[[str], None]
@@ -36,9 +36,6 @@ MOST_STATES = 4000
 
 PATIENCE = (0.5, 2.0, 8.0)
 """How many seconds each way to ask about an obligation gets, with few hypotheses first and then with all."""
-
-QUICK = 0.5
-"""If a solver needs longer for an obligation with the hypotheses of a hint, the hint has to say more, or less."""
 
 MOST_TRIES = 6
 """How many forms of U(v) are put to the solvers."""
@@ -55,6 +52,7 @@ class Proof:
     univalent: tuple[str, Node] | None = None
     invariants: list[tuple[str, Node]] = field(default_factory=list)
     left_open: tuple[str, ...] = ()
+    facts: Facts | None = None
     certificate: Certificate | None = None
     seconds: float = 0.0
 
@@ -240,7 +238,7 @@ def attempt(model: RoundModel, lemmas: Sequence[tuple[str, Node]], limits: Limit
         raise RoundsError(f"there is no proof for every n: the file has {problem}") from None
     proof = Proof(model, found, univalent=model.univalent, left_open=tuple(dict.fromkeys(translation.left_open)))
     proof.invariants = [*((item.name, item.formula) for item in model.invariants if item.formula), *lemmas]
-    _houdini(proof, limits, progress)
+    _houdini(proof, translation, limits, progress)
     return proof
 
 
@@ -259,47 +257,96 @@ def _common(name: str) -> Callable[[Translation], Named]:
     return build
 
 
-def _houdini(proof: Proof, limits: Limits, progress: Progress) -> None:
-    """Withdraw what is not preserved until the rest supports itself."""
+def _houdini(proof: Proof, translation: Translation, limits: Limits, progress: Progress) -> None:
+    """Withdraw what is not preserved until the rest supports itself: first what is about variables, then what is about decisions.
+
+    Where the second is not easy, facts about a phase come in between.
+    """
     model = proof.relational
     alive = _inductive(model)
-    _decide(proof, [Obligation(item, None) for item in alive], alive, limits, progress)
+    facts = Facts(model, alive, limits)
+    _decide(proof, facts, [Obligation(item, None) for item in alive], limits, progress)
     alive = [item for item in alive if proof.answers[Obligation(item, None)].status == "unsat"]
-    pending = [Obligation(item, transition) for transition in model.transitions for item in alive]
-    pending = [obligation for obligation in pending if not is_trivial(model, obligation)]
-    while pending:
-        _decide(proof, pending, alive, limits, progress)
-        failing = {o.claim for o in pending if proof.answers[o].status != "unsat"}
-        if not failing:
-            break
-        alive = [item for item in alive if item not in failing]
-        pending = [
-            obligation
-            for obligation, answer in proof.answers.items()
-            if obligation.claim in alive and obligation.transition is not None and not failing.isdisjoint(answer.core)
-        ]
+    later = {DECISION, REVOKED, EMPTY, *translation.stages}
+    plain = _withdraw(
+        proof, facts, [item for item in alive if later.isdisjoint(symbols_of(item.formula))], limits, progress
+    )
+    rest = [item for item in alive if not later.isdisjoint(symbols_of(item.formula))]
+    facts = Facts(model, [*plain, *rest], limits)
+    asked = [Obligation(item, transition) for transition in model.transitions for item in rest]
+    if len(proof.model.rounds) <= FEW_ROUNDS:
+        _decide(proof, facts, asked, limits, progress)
+    if any(o not in proof.answers or proof.answers[o].status == "unknown" for o in asked):
+        progress("looking for facts about a phase")
+        univalence = [item for item in rest if item.name == "univalence"]
+        proof.facts = facts = Facts(model, [*plain, *univalence], limits)
+        establish(facts, translation)
+    alive = _withdraw(proof, replace(facts, lemmas=(*plain, *rest)), [*plain, *rest], limits, progress)
     proof.proved = alive
     for item in model.safety:
         if item not in alive and _implied(model, item, alive, limits):
             proof.proved = [*proof.proved, item]
 
 
-def _decide(
-    proof: Proof, pending: list[Obligation], alive: Sequence[Named], limits: Limits, progress: Progress
-) -> None:
-    """Answer obligations, with more and more patience."""
-    model, left = proof.relational, pending
+def _withdraw(
+    proof: Proof, facts: Facts, candidates: Sequence[Named], limits: Limits, progress: Progress
+) -> list[Named]:
+    """The largest part of the candidates that a phase preserves, as far as the solvers can tell."""
+    model = proof.relational
+    alive = list(candidates)
+    pending = [Obligation(item, transition) for transition in model.transitions for item in alive]
+    pending = [item for item in pending if not is_trivial(model, item) and not _settled(proof, facts, item, alive)]
+    while pending:
+        _decide(proof, replace(facts, lemmas=alive), pending, limits, progress)
+        failing = {o.claim for o in pending if proof.answers[o].status != "unsat"}
+        if not failing:
+            break
+        alive = [item for item in alive if item not in failing]
+        facts = facts.without(failing)
+        pending = [
+            obligation
+            for obligation, answer in proof.answers.items()
+            if obligation.claim in alive
+            and obligation.transition is not None
+            and not failing.isdisjoint(facts.support(answer.core))
+        ]
+    return alive
+
+
+def _settled(proof: Proof, facts: Facts, obligation: Obligation, alive: Sequence[Named]) -> bool:
+    """Is it known already to hold, from nothing that has been withdrawn since?"""
+    answer = proof.answers.get(obligation)
+    return answer is not None and answer.status == "unsat" and facts.support(answer.core) <= set(alive)
+
+
+def _decide(proof: Proof, facts: Facts, pending: list[Obligation], limits: Limits, progress: Progress) -> None:
+    """Answer obligations: from facts about a phase where there are any, then with more and more patience."""
+    model = proof.relational
     proof.answers |= {obligation: Answer("unknown", "not asked") for obligation in pending}
-    for seconds in PATIENCE:
-        within = replace(limits, timeout=min(seconds, limits.timeout))
-        for lean in (True, False):
-            for obligation in left:
-                answer = ask_both(_group(model, obligation, alive, lean), within)
-                if not lean or answer.status == "unsat":
-                    proof.answers[obligation] = answer
-                discharged = sum(proof.answers[o].status == "unsat" for o in pending)
-                progress(f"{discharged} obligations discharged")
-            left = [obligation for obligation in left if proof.answers[obligation].status == "unknown"]
+
+    def ask(ways: Sequence[Callable[[Obligation, Limits], Answer]], patience: Sequence[float]) -> None:
+        for seconds in dict.fromkeys(min(seconds, limits.timeout) for seconds in patience):
+            within = replace(limits, timeout=seconds)
+            for way in ways:
+                for obligation in [item for item in pending if proof.answers[item].status == "unknown"]:
+                    answer = way(obligation, within)
+                    if way is whole or answer.status == "unsat":
+                        proof.answers[obligation] = answer
+                    discharged = sum(proof.answers[o].status == "unsat" for o in pending)
+                    progress(f"{discharged} obligations discharged")
+
+    def staged(obligation: Obligation, within: Limits) -> Answer:
+        return facts.answer(obligation.name, goal_formula(model, obligation), within)
+
+    def lean(obligation: Obligation, within: Limits) -> Answer:
+        return ask_both(_group(model, obligation, facts.lemmas, True), within)
+
+    def whole(obligation: Obligation, within: Limits) -> Answer:
+        return ask_both(_group(model, obligation, facts.lemmas, False), within)
+
+    if facts.known:
+        ask([staged], PATIENCE[:-1])
+    ask([lean, whole], PATIENCE)
 
 
 def _inductive(model: RelationalModel) -> list[Named]:
@@ -341,7 +388,7 @@ def _group(model: RelationalModel, obligation: Obligation, assumed: Sequence[Nam
     rigid = {symbol for symbol in model.symbols if not symbol.mutable and not symbol.name.startswith("member:")}
     used = symbols_of(goal, *(item.formula for item in kept)) | rigid
     kept += [
-        item for item in known if item in lemmas and _mutable(item) <= used and not (calm and stages & _mutable(item))
+        item for item in known if item in lemmas and mutable(item) <= used and not (calm and stages & mutable(item))
     ]
     used |= symbols_of(*(item.formula for item in kept))
     kept += [item for item in known if item in axioms and symbols_of(item.formula) <= used]
@@ -354,88 +401,18 @@ def _over_quorums(item: Named) -> bool:
     return isinstance(formula, Forall) and any(v.sort.name.startswith("quorum:") for v in formula.variables)
 
 
-def _owner(symbols: set[Symbol]) -> int | None:
-    """The number of the choice that a part of the guard settles: the last one that occurs; a count comes with its two sets."""
-    found = None
-    for symbol in symbols:
-        name, _, number = symbol.name.rpartition(".")
-        if name in SETTLED:
-            found = max(found or 0, int(number) - SETTLED[name])
-    return found
-
-
-SETTLED = {"enough": 0, "those": 1, "others": 2, "picked": 0, "sender": 0, "same": 0, "one": 2, "two": 3}
-"""The choices that the parts of a guard settle, with their distance from the first that belongs to them."""
-
-
 def _cone(goal: Term, guard: Sequence[Named]) -> list[Named]:
     """The parts of a guard that settle what the goal, or another such part, depends on, and those that settle nothing."""
     symbols = {item: symbols_of(item.formula) for item in guard}
-    owners = {item: _owner(found) for item, found in symbols.items()}
-    needed = {_owner({symbol}) for symbol in symbols_of(goal)}
+    owners = {item: owner(found) for item, found in symbols.items()}
+    needed = {owner({symbol}) for symbol in symbols_of(goal)}
     kept: list[Named] = []
     while True:
         new = [item for item in guard if item not in kept and (owners[item] is None or owners[item] in needed)]
         if not new:
             return kept
         kept += new
-        needed |= {_owner({symbol}) for item in new for symbol in symbols[item]}
-
-
-def _mutable(item: Named) -> set[Symbol]:
-    return {symbol for symbol in symbols_of(item.formula) if symbol.mutable}
-
-
-@dataclass(frozen=True)
-class _Hint:
-    """What helps a solver with an obligation: hypotheses that suffice, and terms that show what the claim says exists."""
-
-    obligation: Obligation
-    model: RelationalModel
-    limits: Limits
-    core: tuple[Named, ...]
-    terms: tuple[Named, ...] = ()
-
-    def group(self) -> Group:
-        goal = goal_formula(self.model, self.obligation)
-        query = instances([item.formula for item in self.core], goal) if self.terms else None
-        if query is None:
-            return Group(self.core, (Goal(self.obligation.name, goal),))
-        known = [Named(f"{number}", formula) for number, formula in enumerate(query.hypotheses)]
-        return Group((*known, *self.terms), (Goal(self.obligation.name, query.rest),))
-
-    def confirmed(self) -> bool:
-        """Are both solvers quick with it?"""
-        within = replace(self.limits, timeout=QUICK * (8 if self.terms else 1))
-        return all(ask_one(solver, self.group(), within).status == "unsat" for solver in SOLVERS)
-
-    def shorter(self) -> _Hint:
-        """The same without hypotheses that can go: what one solver just passes over may be too much for the other."""
-        found, within = self, replace(self.limits, timeout=QUICK)
-        for item in self.core:
-            if item in found.core:
-                less = replace(found, core=tuple(other for other in found.core if other is not item))
-                answer = ask_both(less.group(), within)
-                found = replace(less, core=answer.core) if answer.status == "unsat" else found
-        return found
-
-    def witnessed(self) -> _Hint:
-        """The same with terms, which solvers find hard to guess, where the claim says that something exists."""
-        query = instances([item.formula for item in self.core], goal_formula(self.model, self.obligation))
-        if query is None:
-            return self
-        offered = tuple(Named(f"{WITNESS}{text}", formula) for text, formula in query.instances.items())
-        for _ in range(2):
-            core = ask_both(replace(self, terms=offered).group(), self.limits).core
-            offered = tuple(item for item in offered if item in core) or offered
-        return replace(self, terms=offered if set(offered) <= set(core) else ())
-
-
-def _hint(hint: _Hint) -> _Hint:
-    if hint.confirmed():
-        return hint
-    with_terms = hint.witnessed()
-    return with_terms if with_terms.terms and with_terms.confirmed() else hint.shorter().witnessed()
+        needed |= {owner({symbol}) for item in new for symbol in symbols[item]}
 
 
 def _certificate(proof: Proof, limits: Limits) -> Certificate:
@@ -446,12 +423,38 @@ def _certificate(proof: Proof, limits: Limits) -> Certificate:
         for transition in model.transitions
         for number, part in enumerate(conjuncts(transition.guard), 1)
     }
-    hints: dict[str, tuple[str, ...]] = {}
+    found: dict[str, Hint] = {}
     for obligation, answer in proof.answers.items():
         if obligation.claim in proof.proved:
-            hint = _hint(_Hint(obligation, model, limits, answer.core))
-            names = dict.fromkeys(numbers.get(item.formula, item.name) for item in hint.core)
-            hints[obligation.name] = (*names, *(item.name for item in hint.terms))
+            goal = goal_formula(model, obligation)
+            found[obligation.name] = Hint(obligation.name, goal, limits, answer.core).best()
+    cuts = _cuts(proof.facts, found) if proof.facts else []
+    hints = {
+        name: (*dict.fromkeys(numbers.get(i.formula, i.name) for i in hint.core), *(i.name for i in hint.terms))
+        for name, hint in found.items()
+    }
     inductive = [item for item in proof.proved if item in _inductive(model)]
     hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety if item in inductive}
-    return certify(model, [item for item in model.safety if item in proof.proved], inductive, hints)
+    safety = [item for item in model.safety if item in proof.proved]
+    return certify(model, safety, inductive, hints, cuts=cuts)
+
+
+def _cuts(facts: Facts, found: dict[str, Hint]) -> list[Cut]:
+    """The facts that hints lean on, and what these lean on; adds their own hints."""
+    where = facts.transition.name
+    names = {item.name for hint in found.values() for item in hint.core}
+    symbols: set[Symbol] = set()
+    cuts = []
+    for item in reversed(facts.known):
+        defined = facts.definitions.get(item)
+        if defined is not None and (defined in symbols or item.name in names):
+            assert isinstance(item.formula, Forall) and isinstance(item.formula.body, Equal | Iff)
+            body = forall(item.formula.variables, item.formula.body.right)
+            cuts.append(Cut(where, defined.name, sexpr.write(body), len(defined.arguments)))
+            symbols |= symbols_of(body)
+        elif defined is None and item.name in names:
+            hint = found[f"in {where}: {item.name}"] = facts.hints[item.name]
+            names |= {other.name for other in hint.core}
+            cuts.append(Cut(where, item.name, sexpr.write(item.formula)))
+            symbols |= symbols_of(item.formula)
+    return cuts[::-1]
