@@ -183,8 +183,12 @@ class Samples:
 
 
 def prove(model: RoundModel, limits: Limits, progress: Progress = lambda text: None) -> Proof:
-    """Prove the properties of an algorithm for every n, with the lemmas of the file or with lemmas that are found."""
+    """Prove the properties of an algorithm for every n, with the lemmas of the file or with lemmas that are found.
+
+    Two solvers are asked at once at least: what one of them does not answer, the other may at once.
+    """
     started = time.monotonic()
+    limits = replace(limits, jobs=max(2, limits.jobs))
     if not needs_univalence(model):
         samples = Samples(model)
         lemmas = [(name, formula) for name, formula in _given(model) if samples.allow(formula)]
