@@ -1,7 +1,7 @@
 """`infer`: from a protocol and its safety properties alone to a certificate, or to a violation.
 
-Two kinds of proof are looked for in turn, in languages from small to large: invariants that are clauses (`invariants`),
-and refutations of what a violation would look like (`refutations`).
+Three kinds of proof are looked for in turn, in languages from small to large: invariants that are clauses (`invariants`),
+refutations of what a violation would look like (`refutations`), and clauses about projections (`projections`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from quorate.methods.induction.induct import support
 from quorate.methods.inference.badness import one_sided, violations, with_origins
 from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants, conclude
+from quorate.methods.inference.projections import Projections, projections
 from quorate.methods.inference.refutations import Refutations
 from quorate.methods.inference.shapes import Shape, growing, shapes
 from quorate.methods.inference.states import States, cases
@@ -35,6 +36,8 @@ FIRST_SECONDS, A_SLICE = 4.0, 0.5
 """How much processor time the first attempt may take before there is a second, and a turn at first."""
 AN_ATTEMPT, A_SECOND = 200, 500
 """What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
+LATER = 10
+"""How many turns have been had before the first about projections."""
 
 
 MOST_CASES = 20_000_000
@@ -93,11 +96,17 @@ class _Strategy:
     """
 
     def __init__(
-        self, name: str, attempt: Callable[[Task, Shape], _Attempt], languages: Iterator[Shape], weight: int = 1
+        self,
+        name: str,
+        attempt: Callable[[Task, Shape], _Attempt],
+        languages: Iterator[Shape],
+        weight: int = 1,
+        later: int = 0,
     ) -> None:
+        """It has the first turn when others have had some, `later` ones in all."""
         self.name, self.attempt, self.languages, self.weight = name, attempt, languages, weight
         self.running: list[_Running] = []
-        self.cost = (weight - 1) * AN_ATTEMPT
+        self.cost = (weight - 1 + later) * AN_ATTEMPT
 
     def go_on(self, task: Task, outcome: Inference, until: float, settled: frozenset[str]) -> None:
         """Work on an attempt for a while."""
@@ -128,9 +137,9 @@ class _Strategy:
 
 
 def _strategies(task: Task) -> list[_Strategy]:
-    """Invariants, and refutations.
+    """Invariants, and refutations; invariants about projections, where relations are large.
 
-    The latter speak of two variables at first, of different sorts where there are several.  They are the more promising where
+    Refutations speak of two variables at first, of different sorts where there are several.  They are the more promising where
     there is something behind a violation that gets a name; where there is not, what it names itself may be enough.
     """
     model = task.model
@@ -146,6 +155,8 @@ def _strategies(task: Task) -> list[_Strategy]:
         strategies.append(_Strategy("refutations from one side", one, growing(model, first)))
     else:
         strategies.append(_Strategy("refutations", Refutations, chain([names_only], growing(model, first))))
+    if next(projections(model), None):
+        strategies.append(_Strategy("projections", Projections, projections(model), 2, LATER))
     return strategies
 
 

@@ -14,6 +14,7 @@ from quorate.methods.induction.obligations import Obligation, is_trivial
 from quorate.methods.inference.badness import Origin
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Layer, Search, enumerate_until
+from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Item, Question
 from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.states import Array, from_structure, in_order
@@ -31,11 +32,14 @@ class Invariants:
 
     def __init__(self, task: Task, shape: Shape) -> None:
         self.task, self.shape = task, shape
-        self.language = task.language(shape)
+        self.language = self._language()
         self.search: Search | None = None
         self.waiting: Candidates | None = None
         """What is being enumerated."""
         self.origins: Sequence[Origin] = []
+
+    def _language(self) -> Language:
+        return self.task.language(self.shape)
 
     def go_on(self, outcome: Found) -> str | None:
         """Look for invariants; says why there are none, or None if some were found.  May raise `OutOfTime`."""
