@@ -27,7 +27,7 @@ What a certificate leaves undefined may be anything, which only makes an obligat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -136,6 +136,7 @@ class Pair:
         self.twin_sort = Sort(f"small {sort.name}", self.target.elements)
         self.twin = small_instance(self.large, sort, self.twin_sort, self.rename)
         self.image = Symbol("image of", (sort,), self.twin_sort)
+        self._grounded: dict[Term, Term] = {}
 
     def rename(self, symbol: Symbol) -> str:
         """What a symbol is called in C."""
@@ -163,17 +164,12 @@ class Pair:
 
     def grounded(self, term: Term) -> Term:
         """An equivalent term without quantifiers over the elements of C and without conditions below its symbols."""
-        memo: dict[Term, Term] = {}
+        done = self._grounded.get(term)
+        if done is None:
+            done = self._grounded[term] = self._ground(term)
+        return done
 
-        def walk(term: Term) -> Term:
-            done = memo.get(term)
-            if done is None:
-                done = memo[term] = self._ground(term, walk)
-            return done
-
-        return walk(term)
-
-    def _ground(self, term: Term, walk: Callable[[Term], Term]) -> Term:
+    def _ground(self, term: Term) -> Term:
         if isinstance(term, Quantified):
             universal = isinstance(term, Forall)
             here = [variable for variable in term.variables if variable.sort is self.twin_sort]
@@ -181,9 +177,9 @@ class Pair:
             bodies = [term.body]
             for variable in here:
                 bodies = [substitute(body, {variable: element}) for body in bodies for element in self.elements]
-            done = (conj if universal else disj)(*map(walk, bodies))
+            done = (conj if universal else disj)(*map(self.grounded, bodies))
             return done if not rest or done in (TRUE, FALSE) else type(term)(rest, done)
-        children = tuple(map(walk, term.children))
+        children = tuple(map(self.grounded, term.children))
         if isinstance(term, Apply | Equal):
             for index, child in enumerate(children):
                 if isinstance(child, If) and child.sort is self.twin_sort:
@@ -191,7 +187,7 @@ class Pair:
                         term.rebuild((*children[:index], branch, *children[index + 1 :]))
                         for branch in (child.then, child.otherwise)
                     ]
-                    return ite(child.condition, *map(walk, branches))
+                    return ite(child.condition, *map(self.grounded, branches))
             if isinstance(term, Equal) and set(children) <= set(self.elements):
                 return equal(*children) if children[0] is children[1] else FALSE
         return rebuild_simplified(term, children)
