@@ -173,7 +173,7 @@ class Worker:
 
     def stop(self) -> None:
         """End it: first so that it can say what is established, then for good."""
-        for number, patience in ((signal.SIGINT, 2.0), (signal.SIGKILL, 5.0)):
+        for number, patience in ((signal.SIGINT, 5.0), (signal.SIGKILL, 5.0)):
             try:
                 os.killpg(self.process.pid, number)
             except (ProcessLookupError, PermissionError):

@@ -7,6 +7,7 @@ happens here, and not in the server.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from typing import Any
 
@@ -100,7 +101,11 @@ def run_walk(request: Document) -> None:
 
 
 def main() -> None:
-    """One piece of work, as the first line asks."""
+    """One piece of work, as the first line asks.
+
+    It can be interrupted even if the server was started, like a job in the background, such that it cannot.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.setrecursionlimit(20_000)
     request = json.loads(sys.stdin.readline())
     works = {"verify": run_verify, "walk": run_walk, "trace": run_trace}

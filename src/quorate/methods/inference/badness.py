@@ -129,7 +129,7 @@ def origins(
     found = []
     steps = {t.name: Question(model, sizes, orders, t, known) for t in model.transitions}
     for relation in model.state_symbols:
-        setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation and not _shrinks(u)]
+        setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation and not shrinks(u)]
         variables = next((u.variables for _, u in setters), ())
         ways = [_way(steps, t, u, variables, together) for t, u in setters]
         if ways and all(way is not None for way in ways) and relation.is_relation:
@@ -173,7 +173,7 @@ def _stable(steps: Mapping[str, Question], parts: Sequence[Term], holds: Term) -
         parts = stable
 
 
-def _shrinks(update: Update) -> bool:
+def shrinks(update: Update) -> bool:
     """True if the update can only make the relation false."""
     value = update.value
     parts = value.args if isinstance(value, And) else (value,)

@@ -27,6 +27,7 @@ from quorate.logic.terms import (
     implies,
 )
 from quorate.logic.transform import conjuncts, fresh_variables, substitute, symbols_of
+from quorate.methods.inference.badness import shrinks
 from quorate.methods.inference.questions import Question
 from quorate.methods.inference.states import cases
 from quorate.models.relational import RelationalModel, Transition, Update
@@ -67,7 +68,7 @@ def _facts(model: RelationalModel) -> Iterator[Term]:
         if not relation.is_relation:
             continue
         setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation]
-        ways = [list(_left_behind(t, u)) for t, u in setters if not _only_removes(u)]
+        ways = [list(_left_behind(t, u)) for t, u in setters if not shrinks(u)]
         variables = tuple(Var(f"X{number}", sort) for number, sort in enumerate(relation.arguments, 1))
         if not ways or any(not way for way in ways):
             continue
@@ -79,12 +80,6 @@ def _facts(model: RelationalModel) -> Iterator[Term]:
 
 def _few(ways: Sequence[Sequence[object]]) -> bool:
     return len(ways) == 1 or sum(1 for _ in product(*ways)) <= MOST_WAYS
-
-
-def _only_removes(update: Update) -> bool:
-    """Whether the update can only make its relation false."""
-    old = update.symbol(*update.variables)
-    return old in (update.value.args if isinstance(update.value, And) else (update.value,)) or update.value == Or(())
 
 
 def _left_behind(transition: Transition, update: Update) -> Iterator[tuple[tuple[Var, ...], Term]]:
