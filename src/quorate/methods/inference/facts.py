@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 
 from quorate.logic.terms import (
     BOOL,
@@ -72,14 +73,9 @@ def _facts(model: RelationalModel) -> Iterator[Term]:
         variables = tuple(Var(f"X{number}", sort) for number, sort in enumerate(relation.arguments, 1))
         if not ways or any(not way for way in ways):
             continue
-        named = [[(tuple(v), part) for v, part in way] for way in ways]
-        for combination in product(*named) if _few(named) else ():
+        for combination in product(*ways) if len(ways) == 1 or prod(map(len, ways)) <= MOST_WAYS else ():
             parts = [substitute(part, dict(zip(own, variables, strict=True))) for own, part in combination]
             yield forall(variables, implies(relation(*variables), disj(*parts)))
-
-
-def _few(ways: Sequence[Sequence[object]]) -> bool:
-    return len(ways) == 1 or sum(1 for _ in product(*ways)) <= MOST_WAYS
 
 
 def _left_behind(transition: Transition, update: Update) -> Iterator[tuple[tuple[Var, ...], Term]]:
