@@ -145,8 +145,8 @@ def main() -> int:
         "| --- | --- | --- | --- | --- | --- |",
         *growth,
         "",
-        "Without sets or identities processes are brought into order by sorting; with them all permutations are tried, and"
-        " beyond six processes, where these are too many, states that differ in names only are told apart.",
+        "Without sets or identities processes are brought into order by sorting; with them by what can be said of each without"
+        " names, and of processes that look alike all orders are tried.",
         "",
     ]
     (ROOT / "bench" / "quicksilver.md").write_text("\n".join(text), encoding="utf-8")

@@ -1,4 +1,4 @@
-/* What both engines share: hashing, and symmetry.  It stands behind the model. */
+/* What both engines share: hashing, and symmetry.  It stands behind the model, which has `arrange` where PEERS is empty. */
 
 FUNCTION u64 mix(u64 x) {
   x ^= x >> 32; x *= 0x9E3779B97F4A7C15ull; x ^= x >> 29; x *= 0xBF58476D1CE4E5B9ull; x ^= x >> 32;
@@ -31,6 +31,8 @@ FUNCTION int less(const u64 *a, const u64 *b) {
 
 FUNCTION void copy(u64 *to, const u64 *from) { for (int i = 0; i < WORDS; i++) to[i] = from[i]; }
 
+//PEERS//
+
 /* The symmetries of each world: its permutations are `members[groups[world]]` and up to `groups[world + 1]`, without the
    identity; a permutation has a table for each byte of a state, with the words that each value of the byte contributes. */
 typedef struct {
@@ -47,8 +49,8 @@ FUNCTION void permute(symmetry y, unsigned number, const u64 *s, u64 *image) {
   }
 }
 
-/* Replace a state by the one that stands for all that the symmetries of its world lead to: blocks sorted, then the
-   smallest. */
+/* Replace a state by the one that stands for all that the symmetries of its world lead to: blocks sorted or
+   peers in order, then the smallest. */
 RARE void canonical(symmetry y, u64 *s) {
   u64 original[WORDS], image[WORDS];
   copy(original, s);

@@ -26,9 +26,9 @@ from quorate.engines.explicit.expressions import (
     Graph,
     Node,
 )
-from quorate.engines.explicit.system import WORD, Layout, Place, Rule, System
+from quorate.engines.explicit.peers import Peers
+from quorate.engines.explicit.system import MOST_PROPERTIES, WORD, Layout, Place, Rule, System
 
-MOST_PROPERTIES = 64
 LARGEST_TREE = 64
 """A shared subexpression with more nodes than this is computed once and kept."""
 
@@ -48,6 +48,7 @@ def fill(runtime: str, system: System) -> str:
     text = folder.joinpath(runtime).read_text(encoding="utf-8")
     sizes, functions = emit(system)
     parts = {"SIZES": sizes, "MODEL": functions, "COMMON": folder.joinpath("common.c").read_text(encoding="utf-8")}
+    parts["PEERS"] = folder.joinpath("peers.c").read_text(encoding="utf-8") if system.peers else ""
     for name, part in parts.items():
         text = text.replace(f"//{name}//", part)
     return text
@@ -81,7 +82,10 @@ class _Emitter:
         self._expand()
         self._initial()
         self._violated()
-        self._arrange()
+        if system.peers:
+            self._peers(system.peers)
+        else:
+            self._arrange()
         return "\n".join(sizes), "\n".join(self.lines)
 
     # -- the parts ----------------------------------------------------------------------------------------------
@@ -306,7 +310,30 @@ class _Emitter:
                 "    }",
                 "  }",
             ]
-        self.lines += ["  return ways;", "}", f"#define BLOCKS {len(self.system.blocks)}"]
+        self.lines += ["  return ways;", "}"]
+
+    def _peers(self, peers: Peers) -> None:
+        """Where the fields of each of the peers lie."""
+        places = self.layout.places
+
+        def table(indices: Iterable[int]) -> str:
+            entries = (f"{{{places[i].word}, {places[i].shift}, {places[i].bits}}}" for i in indices)
+            return "{" + ", ".join((*entries, "{0, 0, 0}")) + "}"
+
+        own, names, about = len(peers.own[0]), len(peers.names[0]), len(peers.about[0][0])
+        rows = [
+            f"own_places[PEERS][OWN + 1][3] = {{{', '.join(map(table, peers.own))}}}",
+            f"name_places[PEERS][NAMES + 1][3] = {{{', '.join(map(table, peers.names))}}}",
+            "about_places[PEERS][PEERS][ABOUT + 1][3] = {"
+            + ", ".join("{" + ", ".join(map(table, row)) + "}" for row in peers.about)
+            + "}",
+        ]
+        self.lines.append(f"enum {{ PEERS = {len(peers)}, OWN = {own}, NAMES = {names}, ABOUT = {about} }};")
+        self.lines += [f"TABLE unsigned char {row};" for row in rows]
+        rest = [(1 << WORD) - 1] * self.layout.words
+        for place in places:
+            rest[place.word] &= ~place.mask
+        self.lines.append(f"TABLE u64 rest[] = {{{', '.join(f'0x{word:x}ull' for word in rest)}}};")
 
     def _member(self, parts: Sequence[Place]) -> str:
         """All fields of one member of a block as one number."""

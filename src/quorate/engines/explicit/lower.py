@@ -183,7 +183,7 @@ class _Lowering:
             properties,
             symmetry,
             blocks,
-            why_not,
+            why_not=why_not,
         )
 
     def _initial(self) -> Rule:

@@ -40,7 +40,7 @@ class SymmetryTables:
                 ):
                     members.append(numbers.setdefault(permutation, len(numbers)))
             starts.append(len(members))
-        self.useful = bool(numbers or system.blocks)
+        self.useful = bool(numbers or system.blocks or system.peers)
         self.groups = (c_uint * len(starts))(*starts)
         self.members = (c_uint * max(1, len(members)))(*members)
         words = system.layout.words

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, permutations
-from math import factorial
+from itertools import combinations
 
 from quorate.engines.explicit.expressions import FALSE, TRUE, Graph, Node
-from quorate.engines.explicit.system import LARGEST_FIELD, Layout, Permutation, Rule, System
+from quorate.engines.explicit.peers import Peers
+from quorate.engines.explicit.system import LARGEST_FIELD, Block, Permutation, Rule, System
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.models.process import (
     AllProcesses,
@@ -52,9 +52,6 @@ from quorate.models.process_steps import (
     Wrapped,
     leaves,
 )
-
-MOST_TABLE_BYTES = 1 << 28
-"""How large the tables of all permutations may be; without them states that differ in names only are told apart."""
 
 Choices = dict[int, Node]
 """The values that an integer or identity may have, each with the condition under which it has it."""
@@ -399,7 +396,8 @@ class _Lowering:
             someone = graph.disj(self.alive(process) for process in self.all)
             properties.append(("no deadlock", graph.disj((graph.neg(someone), *self.enabled))))
         initial = Rule("", (), (), (), tuple(self._initial()))
-        symmetry, blocks, why_not = self._symmetry()
+        identity = Permutation(tuple(range(len(instance.sizes))), tuple(tuple(range(size)) for size in instance.sizes))
+        blocks, peers, why_not = self._symmetry()
         return System(
             graph,
             instance.sizes,
@@ -408,8 +406,9 @@ class _Lowering:
             (initial,),
             tuple(self.rules),
             tuple(properties),
-            symmetry,
+            None if why_not else ((identity,),),
             blocks,
+            peers,
             why_not,
         )
 
@@ -570,27 +569,16 @@ class _Lowering:
         """Does a predicate speak of what the steps have as variables?  One that does not is taken to hold."""
         return all(leaf.name in self.variables for leaf in leaves(predicate) if isinstance(leaf, Read))
 
-    def _symmetry(
-        self,
-    ) -> tuple[tuple[tuple[Permutation, ...], ...] | None, tuple[tuple[tuple[int, ...], ...], ...], str]:
-        place, sizes, count = self.instance.place, self.instance.sizes, self.instance.processes
-        names = {variable.name: variable.kind for variable in self.variables.values()}
-        fields = {process: [key for key in place if key[0] == process] for process in self.all}
-        same = tuple(tuple(range(size)) for size in sizes)
-        identity = Permutation(tuple(range(len(sizes))), same)
-        if all(kind == "int" for kind in names.values()):
-            block = tuple(tuple(place[key] for key in fields[process]) for process in self.all)
-            return ((identity,),), (block,), ""
-        words = Layout.of(sizes, 1).words
-        if factorial(count) * 8 * words * 256 * words * 8 > MOST_TABLE_BYTES:
-            return None, (), f"{count} processes have {factorial(count):,} permutations"
-        group = []
-        for order in permutations(self.all):
-            places, values = [0] * len(sizes), list(same)
-            for (process, name, other), index in place.items():
-                moved = None if other is None else order[other]
-                places[index] = place[order[process], name, moved]
-                if names.get(name) == "id":
-                    values[index] = (0, *(order[q] + 1 for q in self.all))
-            group.append(Permutation(tuple(places), tuple(values)))
-        return (tuple(group),), (), ""
+    def _symmetry(self) -> tuple[tuple[Block, ...], Peers | None, str]:
+        """Processes are alike: sorted where no state speaks of them, else brought into order as peers."""
+        place, variables = self.instance.place, self.variables.values()
+        if all(variable.kind == "int" for variable in variables):
+            fields = (tuple(place[key] for key in place if key[0] == process) for process in self.all)
+            return (tuple(fields),), None, ""
+        kinds = {kind: [v.name for v in variables if v.kind == kind] for kind in ("int", "id", "set")}
+        peers = Peers(
+            own=tuple(tuple(place[p, name, None] for name in ("", *kinds["int"])) for p in self.all),
+            names=tuple(tuple(place[p, name, None] for name in kinds["id"]) for p in self.all),
+            about=tuple(tuple(tuple(place[p, name, q] for name in kinds["set"]) for q in self.all) for p in self.all),
+        )
+        return (), *((None, peers.too_large) if peers.too_large else (peers, ""))

@@ -106,11 +106,15 @@ class Reference:
         return [name for name, holds in self._properties if not holds(values, self.system.worlds[world], ())]
 
     def canonical(self, state: State) -> State:
-        """One state for all that the symmetries of its world lead to: blocks sorted, then the smallest as packed words."""
+        """One state for all that the symmetries of its world lead to: blocks sorted or peers in order, then the smallest as
+        packed words."""
         assert self.system.symmetry is not None
         values, world = state
         pack = self.system.layout.pack
-        images = [self._arranged(p.apply(values)) for p in self.system.symmetry[world]]
+        peers = self.system.peers
+        images = (
+            peers.images(values) if peers else (self._arranged(p.apply(values)) for p in self.system.symmetry[world])
+        )
         return min(images, key=lambda image: pack(image, world)), world
 
     def _arranged(self, values: tuple[int, ...]) -> tuple[int, ...]:
@@ -126,6 +130,8 @@ class Reference:
     def orbit(self, state: State) -> int:
         """How many states the symmetries of its world make of a state."""
         assert self.system.symmetry is not None
+        if self.system.peers:
+            return self.system.peers.orbit(state[0], self.canonical(state)[0])
         images = {permutation.apply(state[0]) for permutation in self.system.symmetry[state[1]]}
         for block in self.system.blocks:
             images = {self._shuffled(image, block, order) for image in images for order in permutations(block)}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from quorate.engines.explicit.expressions import Graph, Node
+from quorate.engines.explicit.peers import Peers
 
 WORD = 64
 LARGEST_FIELD = 256
@@ -62,7 +63,7 @@ class System:
     world, permutations that map initial states to initial states, steps to steps and keep every property: a whole group,
     the identity included.  It is None where no symmetry may be used, and then `why_not` says why.  Each of the `blocks`
     may be permuted as well, in every world: those symmetries are too many to list, but states are brought into order by
-    sorting.
+    sorting.  So may the `peers`, to which all fields belong; then there are no blocks, and no permutations but the identity.
     """
 
     graph: Graph
@@ -74,6 +75,7 @@ class System:
     properties: tuple[tuple[str, Node], ...]
     symmetry: tuple[tuple[Permutation, ...], ...] | None = None
     blocks: tuple[Block, ...] = ()
+    peers: Peers | None = None
     why_not: str = "the system declares no symmetry"
 
     @cached_property

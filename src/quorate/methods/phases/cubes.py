@@ -7,9 +7,11 @@ Read `coverability` next for how such sets are propagated backwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
+from operator import itemgetter
+from typing import Any
 
 Fact = tuple[str, int, int]
 """A relation, its owner and another process: the other is in that set of the owner, or is what that identity names."""
@@ -34,7 +36,12 @@ class Cube:
         """Does every state of the other cube belong to this one, by the look of it?"""
         if len(self.masks) > len(other.masks) or len(self.facts) > len(other.facts):
             return False
-        fitting = [[j for j, mask in enumerate(other.masks) if mask & ~wide == 0] for wide in self.masks]
+        fitting = []
+        for wide in self.masks:
+            narrow = ~wide
+            fitting.append([j for j, mask in enumerate(other.masks) if not mask & narrow])
+            if not fitting[-1]:
+                return False
         return any(self._matches(other, chosen) for chosen in _injections(fitting))
 
     def _matches(self, other: Cube, chosen: Sequence[int]) -> bool:
@@ -90,11 +97,25 @@ def _injections(options: Sequence[Sequence[int]]) -> Iterator[list[int]]:
 
 
 def views(states: Iterable[tuple[Sequence[int], Mapping[Fact, bool]]], size: int) -> set[View]:
-    """All views of so many processes of some states; a state gives local states and true facts."""
-    found: set[View] = set()
+    """All views of so many processes of some states, all of the same number of processes; a state gives local states and
+    true facts."""
+    seen: set[tuple[Any, ...]] = set()
+    pick: list[Callable[[list[Any]], tuple[Any, ...]]] = []
     for locals_, facts in states:
-        for chosen in permutations(range(len(locals_)), size):
-            place = {old: new for new, old in enumerate(chosen)}
-            seen = frozenset((n, place[i], place[j]) for n, i, j in facts if i in place and j in place)
-            found.add((tuple(locals_[i] for i in chosen), seen))
-    return found
+        count = len(locals_)
+        if not pick:
+            for chosen in permutations(range(count), size):
+                pick.append(itemgetter(*chosen, *(count + i * count + j for i, j in product(chosen, repeat=2))))
+        ties: list[tuple[str, ...]] = [()] * (count * count)
+        for name, i, j in sorted(facts):
+            ties[i * count + j] += (name,)
+        row = [*locals_, *ties]
+        seen.update(get(row) for get in pick)
+    pairs = list(product(range(size), repeat=2))
+    return {
+        (
+            look[:size],
+            frozenset((name, *pair) for pair, names in zip(pairs, look[size:], strict=True) for name in names),
+        )
+        for look in seen
+    }

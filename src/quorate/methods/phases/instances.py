@@ -17,10 +17,6 @@ from quorate.proof.process_runs import ProcessRun, replay
 PATIENCE = 0.4
 """Seconds that plain Python may take before code is compiled."""
 
-MOST_PERMUTATIONS = 24
-"""With more of them plain Python is not worth the wait."""
-
-
 MOST_LISTED = 100_000
 """More states than this are counted but not listed."""
 
@@ -53,8 +49,7 @@ def explore(
     reference = Reference(system)
     plain = ReferenceSearch(reference, symmetry, keep_going)
     plain.begin()
-    many = system.symmetry is not None and len(system.symmetry[0]) > MOST_PERMUTATIONS
-    plain.run(max(0.0, min(PATIENCE / 10 if many else PATIENCE, ends - time.monotonic())))
+    plain.run(max(0.0, min(PATIENCE, ends - time.monotonic())))
     if plain.status == RUNNING:
         try:
             return _compiled(instance, reference, symmetry, ends, keep_going, with_runs, memory_mb)
