@@ -101,7 +101,7 @@ class _Verification:
                 if self._undecided() and size not in samples:
                     samples[size] = views(seen, size)
                 if size > 1:
-                    self._attempt(samples, Limits(processes=5, guesses=10, ends=self.ends), 2.0, turned)
+                    self._attempt(samples, Limits(processes=size + 2, guesses=10, ends=self.ends), 2.0, turned)
         for processes in LARGE[:2]:
             self.hunt(processes, time.monotonic() + (self.ends - time.monotonic()) / 4)
         self._attempt(samples, Limits(ends=time.monotonic() + (self.ends - time.monotonic()) / 2))
