@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from quorate.engines.rounds.search import CLOCK
 from quorate.lang import load_rounds, parse_rounds
 from quorate.methods.heardof.check import Options, check
 from quorate.models.evaluation import Machine, RoundsError, setting
@@ -151,3 +152,11 @@ def test_states_with_each_reduction(
             check(model, n, given, faults, Options(symmetry="partition"))
     else:
         assert check(model, n, given, faults, Options(symmetry="partition")).found.states == partition
+
+
+def test_a_search_ends_within_a_layer_when_the_time_is_up() -> None:
+    model = load_rounds(LIBRARY / "one_third_rule_lossy.rounds").model
+    outcome = check(model, 5, setting(model, 5, {"lossy": 1}), 2, Options(symmetry="none", timeout=1e-9))
+    assert {result.verdict for result in outcome.results} == {"unknown"}
+    assert all("the time is up" in result.reason for result in outcome.results)
+    assert outcome.found.transitions == CLOCK

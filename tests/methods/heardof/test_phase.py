@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from quorate.engines.rounds.naive import Configuration, Naive
+from quorate.engines.rounds.symbolic import VALUE_KINDS, Symbolic
 from quorate.engines.smt.session import Limits
 from quorate.lang import load_rounds, parse_rounds
 from quorate.methods.heardof import phase
@@ -184,3 +186,39 @@ def test_real_faults_are_runs(name: str, broken: str) -> None:
     result = next(item for item in single(model, 4, None, LIMITS).results if item.property == broken)
     assert result.verdict == "violated" and result.rounds is not None and result.rounds.kind == "run"
     replay(model, result.rounds)
+
+
+def test_fixed_names_leave_a_state_of_every_kind() -> None:
+    """Whatever processes hold, some names of processes, and of values other than the v of U(v), meet the fixed order."""
+    from pysat.solvers import Solver
+
+    n, values = 3, 6
+    for name, interchangeable in (("hybrid_one", True), ("hybrid_one", False), ("coord_uniform_voting", True)):
+        model = library(name)
+        s = Symbolic(Machine(model), n, {item.name: 0 for item in model.parameters}, values)
+        state = s.anything()
+        s.in_order(state, interchangeable)
+        held = [item.name for item in model.variables if item.kind in VALUE_KINDS]
+        flags = [item.name for item in model.variables if item.kind in ("bool", "time")]
+        random = Random(7)
+        with Solver(name="cadical195", bootstrap_with=s.circuit.clauses) as solver:
+            for _ in range(60):
+                rows = [
+                    {x: random.randint(1, random.choice((2, values))) for x in held}
+                    | {x: random.randrange(2) for x in flags}
+                    for _ in range(n)
+                ]
+                found = False
+                for order in permutations(rows):
+                    for others in permutations(range(2, values + 1)) if interchangeable else [range(2, values + 1)]:
+                        new = (0, 1, *others)
+                        literals = []
+                        for row, at in zip(order, state.variables, strict=True):
+                            for x, value in row.items():
+                                bits = [at[x]] if isinstance(at[x], int) else at[x]
+                                number = new[value] if x in held else value
+                                literals += [bit if number >> i & 1 else -bit for i, bit in enumerate(bits)]
+                        found = found or solver.solve(assumptions=literals)
+                    if found:
+                        break
+                assert found, (name, rows)

@@ -9,6 +9,7 @@ are looked at only once.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ from quorate.engines.rounds.communication import UNLIMITED, Communication, Fault
 from quorate.engines.rounds.symmetry import Names
 from quorate.models import rounds as r
 from quorate.models.evaluation import CRASHED, Context, Machine, Message, Process, RoundsError
+
+CLOCK = 64
+"""After so many transitions it is asked whether the time is up."""
 
 
 class State(NamedTuple):
@@ -198,26 +202,33 @@ class Search:
 
     # -- the search ------------------------------------------------------------------------------------------------
 
-    def layers(self) -> Iterator[list[State]]:
-        """The states that are reached first after 0, 1, 2, … rounds or steps."""
-        self.found = Found()
+    def layers(self, ends: float = float("inf")) -> Iterator[list[State]]:
+        """The states that are reached first after 0, 1, 2, … rounds or steps; the last layer is a part if the time is up."""
+        self.found, self.out_of_time = Found(), False
         layer = list(dict.fromkeys(self.initial()))
         self.parents = dict.fromkeys(layer)
         while layer:
             self.found.states += len(layer)
             self.found.boundary += sum(state.round == 0 for state in layer)
             yield layer
-            following: list[State] = []
-            for state in layer:
-                for raw in self.successors(state):
-                    self.found.transitions += 1
-                    after = self.canonical(raw)
-                    if after not in self.parents:
-                        self.parents[after] = (state, raw)
-                        following.append(after)
-            layer = following
+            if self.out_of_time:
+                return
+            layer = list(self._following(layer, ends))
             self.found.depth += bool(layer)
-        self.found.finished = True
+        self.found.finished = not self.out_of_time
+
+    def _following(self, layer: Sequence[State], ends: float) -> Iterator[State]:
+        """What is new behind the states of a layer."""
+        for state in layer:
+            for raw in self.successors(state):
+                self.found.transitions += 1
+                after = self.canonical(raw)
+                if after not in self.parents:
+                    self.parents[after] = (state, raw)
+                    yield after
+                if self.found.transitions % CLOCK == 0 and time.monotonic() > ends:
+                    self.out_of_time = True
+                    return
 
     def successors(self, state: State) -> Iterable[State]:
         """What can come after a state, before renaming; processes stand in the order of the state if they are told apart."""

@@ -179,15 +179,16 @@ class Symbolic(Bits):
     def in_order(self, state: Processes, interchangeable: bool) -> None:
         """Fix the names of processes, and of values if they are interchangeable (1, the v of U(v), keeps its name).
 
-        Processes stand in the order of their times and flags, or, where they have none, of their first values; then values get
-        their numbers in the order in which they first occur.  The second renaming does not disturb the first.
+        Processes stand in the order of their times and flags, those with the same ones in the order of their first values.
+        Values get their numbers in the order in which they first occur: of processes with the same times and flags, those whose
+        values have numbers come first, in order, and then new values get the next numbers, so that both are possible at once.
         """
         keys = [item.name for item in self.model.variables if item.kind in ("time", "bool")]
         held = [item.name for item in self.model.variables if item.kind in VALUE_KINDS]
         rows: list[Vector] = []
         for row in state.variables:
             bits: list[int] = []
-            for name in reversed(keys or held[:1]):
+            for name in (*held[:1], *reversed(keys)):
                 bits += [row[name]] if isinstance(row[name], int) else row[name]
             rows.append(tuple(bits))
         for p in range(self.n - 1):

@@ -156,7 +156,7 @@ class _Check:
     def _explore(self) -> None:
         ends = self.started + self.options.timeout if self.options.timeout else float("inf")
         decision = self.machine.decision
-        for layer in self.search.layers():
+        for layer in self.search.layers(ends):
             self.progress(f"{self.search.found.states:,} states, depth {self.search.found.depth}")
             for state in layer:
                 self.decided = self.decided or any(process[decision] for process in state.processes)
@@ -168,12 +168,11 @@ class _Check:
             if self.bad.keys() & safety and not self.options.keep_going:
                 self.why_stopped = "the search stopped at another property's violation, --keep-going goes on"
                 return
-            if time.monotonic() > ends:
-                self.why_stopped = f"the time is up after {self.search.found.states:,} states"
-                return
             if len(self.search.parents) > self.options.most_states:
                 self.why_stopped = f"more than {self.options.most_states:,} states"
                 return
+        if self.search.out_of_time:
+            self.why_stopped = f"the time is up after {self.search.found.states:,} states"
 
     def _counted(self) -> Found:
         found = self.search.found
