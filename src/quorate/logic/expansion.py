@@ -7,7 +7,7 @@ subclass; how formulas unfold over a finite universe is written here, once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -16,6 +16,7 @@ from quorate.logic.terms import (
     And,
     Apply,
     Equal,
+    Exists,
     Forall,
     If,
     Iff,
@@ -27,6 +28,7 @@ from quorate.logic.terms import (
     Symbol,
     Term,
     Var,
+    neg,
 )
 
 Ground = Any
@@ -79,30 +81,43 @@ class Expander(ABC):
         return domain(sort, self.sizes)
 
     def term(self, term: Term, tables: Tables, env: dict[Var, Ground]) -> Ground:
-        match term:
-            case Var():
-                return env[term]
-            case Apply(symbol, args):
-                return self.lookup(symbol, [self.term(arg, tables, env) for arg in args], tables)
-            case Not(arg):
-                return self.neg(self.term(arg, tables, env))
-            case And(args):
-                return self.conj(self._each(args, tables, env, self.false))
-            case Or(args):
-                return self.disj(self._each(args, tables, env, self.true))
-            case Implies(left, right):
-                premise = self.term(left, tables, env)
-                return self.true if premise == self.false else self._implied(premise, self.term(right, tables, env))
-            case Iff(left, right) | Equal(left, right):
-                return self.equal(self.term(left, tables, env), self.term(right, tables, env), left.sort)
-            case If(condition, then, otherwise):
-                test = self.term(condition, tables, env)
-                return self.select(test, self.term(then, tables, env), self.term(otherwise, tables, env), then.sort)
-            case Quantified(variables, body):
-                universal = isinstance(term, Forall)
-                instances = self._instances(variables, body, tables, env, self.false if universal else self.true)
-                return self.conj(instances) if universal else self.disj(instances)
-        raise EvaluationError(f"{type(term).__name__} terms cannot be expanded over finite sizes")
+        expand = _BY_KIND.get(type(term))
+        if expand is None:
+            raise EvaluationError(f"{type(term).__name__} terms cannot be expanded over finite sizes")
+        return expand(self, term, tables, env)
+
+    def _variable(self, term: Var, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        return env[term]
+
+    def _apply(self, term: Apply, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        args = [env[arg] if type(arg) is Var else self.term(arg, tables, env) for arg in term.args]
+        return self.lookup(term.symbol, args, tables)
+
+    def _not(self, term: Not, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        return self.neg(self.term(term.arg, tables, env))
+
+    def _and(self, term: And, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        return self.conj(self._each(term.args, tables, env, self.false))
+
+    def _or(self, term: Or, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        return self.disj(self._each(term.args, tables, env, self.true))
+
+    def _implies(self, term: Implies, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        premise = self.term(term.left, tables, env)
+        return self.true if premise == self.false else self._implied(premise, self.term(term.right, tables, env))
+
+    def _equal(self, term: Iff | Equal, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        return self.equal(self.term(term.left, tables, env), self.term(term.right, tables, env), term.left.sort)
+
+    def _if(self, term: If, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        test = self.term(term.condition, tables, env)
+        then, otherwise = self.term(term.then, tables, env), self.term(term.otherwise, tables, env)
+        return self.select(test, then, otherwise, term.then.sort)
+
+    def _quantified(self, term: Quantified, tables: Tables, env: dict[Var, Ground]) -> Ground:
+        universal = isinstance(term, Forall)
+        instances = self._instances(term.variables, term.body, universal, tables, dict(env))
+        return self.conj(instances) if universal else self.disj(instances)
 
     def _implied(self, premise: Ground, conclusion: Ground) -> Ground:
         return self.disj((self.neg(premise), conclusion))
@@ -116,14 +131,51 @@ class Expander(ABC):
                 return
 
     def _instances(
-        self, variables: tuple[Var, ...], body: Term, tables: Tables, env: dict[Var, Ground], stop: Ground
-    ) -> Iterator[Ground]:
+        self, variables: tuple[Var, ...], body: Term, universal: bool, tables: Tables, env: dict[Var, Ground]
+    ) -> list[Ground]:
+        """The instances of a body, up to the first that settles the whole.
+
+        Of a disjunction for all, and of a conjunction for some, each part is expanded as soon as its variables have values:
+        where a part settles an instance, there is none for any values of the others.
+        """
+        junction: type[Term] = Or if universal else And
+        parts = list(_parts(body, junction))
+        place = {variable: number for number, variable in enumerate(variables)}
+        due: list[list[Term]] = [[] for _ in variables]
+        for part in parts:
+            due[max((place[v] for v in part.free if v in place), default=0)].append(part)
         domains = [[self.constant(v, variable.sort) for v in self.domain(variable.sort)] for variable in variables]
-        for values in product(*domains):
-            value = self.term(body, tables, {**env, **dict(zip(variables, values, strict=True))})
-            yield value
-            if value == stop:
-                return
+        settles, stop = (self.true, self.false) if universal else (self.false, self.true)
+        join = self.disj if universal else self.conj
+        found: list[Ground] = []
+
+        def bind(number: int, known: tuple[Ground, ...]) -> bool:
+            """Whether the whole is settled."""
+            variable, last = variables[number], number + 1 == len(variables)
+            for value in domains[number]:
+                env[variable] = value
+                now = known
+                for part in due[number]:
+                    ground = self.term(part, tables, env)
+                    if ground == settles:
+                        break
+                    if ground != stop:
+                        now = (*now, ground)
+                else:
+                    if not last:
+                        if bind(number + 1, now):
+                            return True
+                        continue
+                    found.append(now[0] if len(now) == 1 else join(now) if now else stop)
+                    if found[-1] == stop:
+                        return True
+            return False
+
+        if variables:
+            bind(0, ())
+        else:
+            found.append(self.term(body, tables, env))
+        return found
 
     def lookup(self, symbol: Symbol, args: list[Ground], tables: Tables) -> Ground:
         """The value of a symbol at given arguments."""
@@ -140,3 +192,33 @@ class Expander(ABC):
             ],
             symbol.sort,
         )
+
+
+def _parts(body: Term, junction: type[Term]) -> Iterator[Term]:
+    """The parts of a disjunction or a conjunction, as far as it is one."""
+    if isinstance(body, junction) and isinstance(body, And | Or):
+        for part in body.args:
+            yield from _parts(part, junction)
+    elif junction is Or and isinstance(body, Implies):
+        yield from _parts(neg(body.left), junction)
+        yield from _parts(body.right, junction)
+    elif isinstance(body, Not) and isinstance(body.arg, And | Or) and not isinstance(body.arg, junction):
+        for part in body.arg.args:
+            yield from _parts(neg(part), junction)
+    else:
+        yield body
+
+
+_BY_KIND: dict[type[Term], Callable[[Expander, Any, Tables, dict[Var, Ground]], Ground]] = {
+    Var: Expander._variable,
+    Apply: Expander._apply,
+    Not: Expander._not,
+    And: Expander._and,
+    Or: Expander._or,
+    Implies: Expander._implies,
+    Iff: Expander._equal,
+    Equal: Expander._equal,
+    If: Expander._if,
+    Forall: Expander._quantified,
+    Exists: Expander._quantified,
+}
