@@ -23,10 +23,11 @@ from pathlib import Path
 from quorate.engines.smt.session import Limits
 from quorate.lang import load_rounds
 from quorate.lang.rounds.promela import promela
+from quorate.methods.heardof.candidates import between_phases
 from quorate.methods.heardof.check import Options, Symmetry, check
+from quorate.methods.heardof.checking import Checking
 from quorate.methods.heardof.phase import Runs
-from quorate.methods.heardof.prove import between_phases, prove
-from quorate.methods.heardof.single import Checking
+from quorate.methods.heardof.prove import prove
 from quorate.models.evaluation import RoundsError, setting, settings
 from quorate.models.quorums import relational
 from quorate.models.rounds import Property, RoundModel

@@ -15,8 +15,9 @@ from quorate.engines.smt.session import Limits
 from quorate.lang import load_rounds, parse_rounds
 from quorate.methods.heardof import phase
 from quorate.methods.heardof.check import Options, check
+from quorate.methods.heardof.checking import Single
 from quorate.methods.heardof.phase import Runs, values_needed
-from quorate.methods.heardof.single import Single, single
+from quorate.methods.heardof.single import single
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, setting
 from quorate.models.rounds import RoundModel

@@ -1,29 +1,27 @@
 """Proofs for every n: the relational form of an algorithm (`models/quorums`), invariants that are given or found, a certificate.
 
-Candidates for what holds between phases are templates over the variables of the algorithm: truth values and votes are back
-to their first values, times are in the past, values are values.  Candidates for U(v), what guarantees that no other value
-than v can be decided any more, are built from the bounds that the algorithm itself compares with.  What a reachable state of
-a small instance contradicts is dropped; the rest is put to the solvers, and what they cannot show to hold in all states is
-withdrawn, until the remaining candidates support each other.
+What is not given comes from `candidates`; forms of U(v) that a single phase of a few processes contradicts are dropped
+(`checking`).  The rest is put to the solvers, and what they cannot show to hold in all states is withdrawn, until the
+remaining candidates support each other.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import islice
 
-from quorate.engines.rounds.search import Search, State
 from quorate.engines.smt.session import Answer, Goal, Group, Limits, ask_both
 from quorate.logic import sexpr
 from quorate.logic.terms import Equal, Forall, Iff, Symbol, Term, equal, forall, implies, neg
 from quorate.logic.transform import conjuncts, symbols_of
+from quorate.methods.heardof.candidates import MOST_TRIES, Samples, between_phases, univalences
+from quorate.methods.heardof.checking import Checking
 from quorate.methods.heardof.cuts import Facts, Hint, establish, mutable, owner
 from quorate.methods.induction.obligations import Obligation, goal_formula, hypotheses, is_trivial
-from quorate.models import rounds as r
-from quorate.models.evaluation import Machine, RoundsError, World, settings
-from quorate.models.quorum_sets import DECISION, EMPTY, FEW_ROUNDS, ME, OTHER, REVOKED, Unsaid, bounds_of
+from quorate.models.evaluation import RoundsError, settings
+from quorate.models.quorum_sets import DECISION, EMPTY, FEW_ROUNDS, ME, OTHER, REVOKED, Unsaid
 from quorate.models.quorums import Translation, relational
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.rounds import Node, RoundModel
@@ -31,14 +29,11 @@ from quorate.proof.certificates import Certificate, Cut, certify
 
 METHOD = "quorums and induction"
 Progress = Callable[[str], None]
-MOST_STATES = 4000
-"""How many states of a small instance candidates are compared with."""
-
 PATIENCE = (0.5, 2.0, 8.0)
 """How many seconds each way to ask about an obligation gets, with few hypotheses first and then with all."""
 
-MOST_TRIES = 6
-"""How many forms of U(v) are put to the solvers."""
+SOME = 4
+"""With how many processes forms of U(v) are tried before they are put to the solvers."""
 
 
 @dataclass
@@ -66,117 +61,6 @@ class Proof:
             if obligation.claim == item and answer.status != "unsat":
                 return f"{obligation.name}: {answer.reason or answer.status}", answer.status == "sat"
         return "it leans on a lemma that is not proved", False
-
-
-# -- candidates ------------------------------------------------------------------------------------------------------------
-
-
-def _all(body: Node) -> Node:
-    return r.Quantified(True, ("p",), body)
-
-
-def _of(name: str, process: str = "p") -> Node:
-    return r.VariableOf(name, r.Bound(process))
-
-
-def between_phases(model: RoundModel) -> Iterator[tuple[str, Node]]:
-    """What may hold between two phases, by the kind of the variables."""
-    for item in model.variables:
-        mine = _of(item.name)
-        if item.kind == "bool":
-            yield f"{item.name}_false", _all(r.Operation("not", (mine,)))
-            yield f"{item.name}_true", _all(mine)
-        elif item.kind == "time":
-            yield f"{item.name}_past", _all(r.Operation("<", (mine, r.Phase())))
-        elif item.kind == "optional":
-            yield f"{item.name}_empty", _all(r.Operation("=", (mine, r.Nothing())))
-        elif item.kind == "value":
-            yield f"{item.name}_value", _all(r.Operation("!=", (mine, r.Nothing())))
-
-
-def univalences(model: RoundModel) -> Iterator[Node]:
-    """What may guarantee that only v can be decided: simple forms first, then two of them."""
-    v = r.Bound("v")
-    values = [item.name for item in model.variables if item.kind == "value"]
-    times = [item.name for item in model.variables if item.kind == "time"]
-    bounds = bounds_of(model)
-    simple: list[Node] = []
-    for x in values:
-        simple.append(_all(r.Operation("=", (_of(x), v))))
-        for operator, bound in bounds:
-            have = r.Counting("q", r.Operation("=", (_of(x, "q"), v)))
-            simple.append(r.Operation(operator, (have, bound)))
-        for ts in times:
-            differs = r.Operation("!=", (_of(x), v))
-            for operator, bound in bounds:
-                later = _all(r.Operation("->", (differs, r.Operation("<", (_of(ts), _of(ts, "q"))))))
-                simple.append(r.Operation(operator, (r.Counting("q", later), bound)))
-                fresh = _all(r.Operation("->", (differs, r.Operation("=", (_of(ts), r.Number(0))))))
-                have = r.Counting("q", r.Operation("=", (_of(x, "q"), v)))
-                simple.append(r.Operation("and", (r.Operation(operator, (have, bound)), fresh)))
-    yield from simple
-    for first, second in combinations(simple, 2):
-        yield r.Operation("or", (first, second))
-
-
-class Samples:
-    """Reachable states between the phases of small instances, as many as so much processor time allows."""
-
-    def __init__(self, model: RoundModel, sizes: Sequence[int] = (2, 3, 4), seconds: float = 5.0) -> None:
-        self.machine = Machine(model)
-        self.states: list[tuple[int, dict[str, int], State]] = []
-        plain = replace(model, invariants=(), safety=())
-        ends = time.process_time() + seconds
-        begun = time.process_time()
-        for n in sizes:
-            if time.process_time() - begun > seconds / 10:
-                return
-            for parameters in settings(model, n):
-                if time.process_time() > ends:
-                    return
-                self._collect(Search(Machine(plain), n, parameters, forget=False), ends)
-
-    def _collect(self, search: Search, ends: float) -> None:
-        if search.communication.of_several:
-            return
-        taken = 0
-        for layer in search.layers():
-            for state in layer:
-                if state.round == 0:
-                    self.states.append((search.n, dict(search.parameters), state))
-                    taken += 1
-            if taken > MOST_STATES or time.process_time() > ends:
-                return
-
-    def _worlds(self) -> Iterator[World]:
-        for n, parameters, state in self.states:
-            yield World(n, parameters, state.phase, state.processes, state.shared)
-
-    def allow(self, formula: Node) -> bool:
-        """Does the formula hold in all of them?"""
-        test = self.machine.function(formula)
-        return all(test(world) for world in self._worlds())
-
-    def allow_univalence(self, formula: Node) -> bool:
-        """Does it hold of every value that has been decided?"""
-        test = self.machine.function(formula)
-        decision = self.machine.decision
-        for world in self._worlds():
-            for value in {process[decision] for process in world.processes} - {0}:
-                world.bound = {"v": value}
-                if not test(world):
-                    return False
-        return True
-
-    def selects(self, formula: Node) -> int:
-        """In how many of them it holds of some value: the fewer, the stronger."""
-        test = self.machine.function(formula)
-        found = 0
-        for world in self._worlds():
-            for value in range(1, world.n + 1):
-                world.bound = {"v": value}
-                found += bool(test(world))
-        return found
 
 
 # -- proofs ----------------------------------------------------------------------------------------------------------------
@@ -220,8 +104,11 @@ def _search(model: RoundModel, limits: Limits, progress: Progress) -> Proof:
     lemmas = [(name, formula) for name, formula in _given(model) if samples.allow(formula)]
     options = [formula for formula in univalences(model) if samples.allow_univalence(formula)]
     options.sort(key=samples.selects)
+    checking = Checking(model, SOME, list(settings(model, SOME)), limits, progress)
+    checking.find_lemmas()
+    likely = islice((formula for formula in options if not checking.breaks(("v", formula))), MOST_TRIES)
     best: Proof | None = None
-    for formula in options[:MOST_TRIES]:
+    for formula in likely:
         found = attempt(replace(model, univalent=("v", formula)), lemmas, limits, progress)
         if best is None or len(found.open) < len(best.open):
             best = found

@@ -20,10 +20,12 @@ from math import inf
 from quorate.engines.smt.session import Limits
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.language import Language
-from quorate.methods.inference.questions import Item, Question
+from quorate.methods.inference.questions import Item, Question, TooHard
 
 FEW = 12
 """How many violated candidates become hypotheses at a time."""
+A_TRIFLE = 1000
+"""How many conflicts a question may take where the answer only makes a proof shorter."""
 
 
 class OutOfTime(Exception):
@@ -87,6 +89,8 @@ class Search:
     """The clauses and facts that exclude what the bad questions ask for."""
     allowed: Collection[Item] | None = None
     """Where set, only these clauses may become hypotheses."""
+    conflicts: int | None = None
+    """Where set, how many conflicts a question may take."""
 
     def is_alive(self, item: Item) -> bool:
         return self.layers[item[0]].candidates.is_alive(item[1])
@@ -120,13 +124,18 @@ class Search:
     def reduce(self, found: frozenset[Item], also: Collection[Item] = ()) -> frozenset[Item]:
         """A part of what supports itself from which none but those of `also` can be left out; long clauses go first."""
         length = {item: len(self.layers[item[0]].candidates.clause(item[1])) for item in found}
+        self.conflicts = A_TRIFLE
         try:
             for item in sorted(found, key=lambda item: (-item[0], -length[item], item)):
                 if item in found and item not in also:
-                    found = self._within(found - {item}, also) or found
+                    try:
+                        found = self._within(found - {item}, also) or found
+                    except TooHard:
+                        continue
+            self.conflicts = None
             return self._within(found, also) or found
         finally:
-            self.allowed = None
+            self.allowed = self.conflicts = None
 
     def _within(self, items: frozenset[Item], also: Collection[Item]) -> frozenset[Item] | None:
         """Some of the clauses that support each other and answer the bad questions with no; None if there are none."""
@@ -246,7 +255,7 @@ class Search:
                     hypotheses += active.values()
                 else:
                     hypotheses += [x for number, x in active.items() if (layer, number) in self.allowed]
-        return question.solve(goal, hypotheses, fixed)
+        return question.solve(goal, hypotheses, fixed, self.conflicts)
 
     def _leans(self, number: int, question: Question, after: bool) -> bool:
         """Whether the induction of a layer starts from that state of a question."""

@@ -36,6 +36,8 @@ FIRST_SECONDS, A_SLICE = 4.0, 0.5
 """How much processor time the first attempt may take before there is a second, and a turn at first."""
 AN_ATTEMPT, A_SECOND = 200, 500
 """What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
+EAGER = 2.0
+"""How much processor time refutations that speak of all sides of a violation have before they are the less promising."""
 LATER = 10
 """How many turns have been had before the first about projections."""
 
@@ -102,9 +104,11 @@ class _Strategy:
         languages: Iterator[Shape],
         weight: int = 1,
         later: int = 0,
+        eager: float = 0.0,
     ) -> None:
-        """It has the first turn when others have had some, `later` ones in all."""
+        """It has the first turn when others have had some, `later` ones in all; its weight counts after some seconds."""
         self.name, self.attempt, self.languages, self.weight = name, attempt, languages, weight
+        self.eager = eager
         self.running: list[_Running] = []
         self.cost = (weight - 1 + later) * AN_ATTEMPT
 
@@ -130,7 +134,9 @@ class _Strategy:
         if failure is not None:
             outcome.settled.append(self._language(now.shape))
             outcome.attempts.append(f"{outcome.settled[-1]}: {failure}")
-        self.cost += self.weight * (AN_ATTEMPT + max(outcome.queries - queries, A_SECOND * int(seconds)))
+        self.eager -= seconds
+        weight = 1 if self.eager > 0 else self.weight
+        self.cost += weight * (AN_ATTEMPT + max(outcome.queries - queries, A_SECOND * int(seconds)))
 
     def _language(self, shape: Shape) -> str:
         return f"{self.name}, {shape}"
@@ -151,7 +157,7 @@ def _strategies(task: Task) -> list[_Strategy]:
     strategies = [_Strategy("invariants", Invariants, shapes(model), 4 if named else 1)]
     if named and sided:
         one = partial(Refutations, one_sided=True)
-        strategies.append(_Strategy("refutations", Refutations, growing(model, first), 4))
+        strategies.append(_Strategy("refutations", Refutations, growing(model, first), 4, 0, EAGER))
         strategies.append(_Strategy("refutations from one side", one, growing(model, first)))
     else:
         strategies.append(_Strategy("refutations", Refutations, chain([names_only], growing(model, first))))

@@ -25,6 +25,10 @@ Item = tuple[int, int]
 """A clause that may be a hypothesis: where it comes from, and its number there."""
 
 
+class TooHard(Exception):
+    """A question took more conflicts than were allowed."""
+
+
 class Question:
     """Is there a state, or a step, such that..?
 
@@ -180,8 +184,13 @@ class Question:
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    def solve(self, goal: int, hypotheses: Iterable[int] = (), fixed: Sequence[int] = ()) -> bool:
-        """Whether the goal can be satisfied under the facts and some hypotheses, each given by what switches it on."""
+    def solve(
+        self, goal: int, hypotheses: Iterable[int] = (), fixed: Sequence[int] = (), conflicts: int | None = None
+    ) -> bool:
+        """Whether the goal can be satisfied under the facts and some hypotheses, each given by what switches it on.
+
+        Raises `TooHard` if it takes more conflicts than are allowed.
+        """
         new = self.circuit.clauses[self._fed :]
         if new:
             self.solver.append_formula(new)
@@ -190,7 +199,15 @@ class Question:
         if FALSE in assumptions:
             self._core = {FALSE}
             return False
-        satisfied = bool(self.solver.solve(assumptions=[x for x in assumptions if x != TRUE]))
+        assumed = [x for x in assumptions if x != TRUE]
+        if conflicts is None:
+            satisfied = bool(self.solver.solve(assumptions=assumed))
+        else:
+            self.solver.conf_budget(conflicts)
+            answer = self.solver.solve_limited(assumptions=assumed)
+            if answer is None:
+                raise TooHard
+            satisfied = bool(answer)
         self._core = set() if satisfied else set(self.solver.get_core() or ())
         return satisfied
 
