@@ -424,7 +424,7 @@ WITNESS = "witness "
 
 
 def _named(hypotheses: Sequence[Named], hint: tuple[str, ...] | None) -> tuple[int, ...] | None:
-    """The indices of the hypotheses that a hint names; of the whole guard, if it names no part of it."""
+    """The indices of the hypotheses that a hint names; of the whole guard, if it names no part of it (`guard 0` is none)."""
     if hint is None:
         return None
     parts = any(_GUARD.fullmatch(name) for name in hint)

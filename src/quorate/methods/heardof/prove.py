@@ -8,7 +8,7 @@ remaining candidates support each other.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -321,13 +321,21 @@ def _certificate(proof: Proof, limits: Limits) -> Certificate:
             found[obligation.name] = Hint(obligation.name, goal, limits, answer.core).best()
     cuts = _cuts(proof.facts, found) if proof.facts else []
     hints = {
-        name: (*dict.fromkeys(numbers.get(i.formula, i.name) for i in hint.core), *(i.name for i in hint.terms))
+        name: (*_named(hint, numbers), *(item.name for item in hint.terms))
         for name, hint in found.items()
     }
     inductive = [item for item in proof.proved if item in _inductive(model)]
     hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety if item in inductive}
     safety = [item for item in model.safety if item in proof.proved]
     return certify(model, safety, inductive, hints, cuts=cuts)
+
+
+def _named(hint: Hint, numbers: Mapping[Term, str]) -> Iterator[str]:
+    """What sufficed, by name; a part of the guard that there is not, where none was needed."""
+    names = dict.fromkeys(numbers.get(item.formula, item.name) for item in hint.core)
+    yield from names
+    if names.keys().isdisjoint(numbers.values()):
+        yield "guard 0"
 
 
 def _cuts(facts: Facts, found: dict[str, Hint]) -> list[Cut]:
