@@ -132,7 +132,7 @@ def spin(model: RoundModel, n: int, given: dict[str, int], faults: int | None) -
     return f"{int(found[1]):,}", spent
 
 
-SPIN_SECONDS, SPIN_IN_ALL = 25, 200
+SPIN_SECONDS, SPIN_IN_ALL = 25, 500
 """How long Spin may take over one instance, and over all of them."""
 spin_spent = [0.0]
 
