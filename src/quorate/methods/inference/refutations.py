@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from quorate.engines.smt.session import Answer, Goal, Group, solve
+from quorate.engines.smt.session import Answer, Goal, Group, solve, solve_here
 from quorate.logic.structures import Structure
 from quorate.logic.terms import Apply, Symbol, Var
 from quorate.methods.inference.badness import (
@@ -161,7 +161,12 @@ def _prove_refutations(
             break
         failed = {}
         patience = task.until.within(patience, len(left)) if patience is task.limits else patience
-        for number, _, answer in solve([listed_groups[number] for number in left], patience):
+        wanted = [listed_groups[number] for number in left]
+        if patience is first:
+            answers = ((number, solve_here(group, patience)[0]) for number, group in enumerate(wanted))
+        else:
+            answers = ((number, answer) for number, _, answer in solve(wanted, patience))
+        for number, answer in answers:
             name = asked[left[number]]
             if answer.status == "unsat":
                 used = (item.name for item in answer.core if not item.name.startswith("guard "))
