@@ -320,10 +320,7 @@ def _certificate(proof: Proof, limits: Limits) -> Certificate:
             goal = goal_formula(model, obligation)
             found[obligation.name] = Hint(obligation.name, goal, limits, answer.core).best()
     cuts = _cuts(proof.facts, found) if proof.facts else []
-    hints = {
-        name: (*_named(hint, numbers), *(item.name for item in hint.terms))
-        for name, hint in found.items()
-    }
+    hints = {name: (*_named(hint, numbers), *(item.name for item in hint.terms)) for name, hint in found.items()}
     inductive = [item for item in proof.proved if item in _inductive(model)]
     hints |= {f"invariants imply {item.name}": (item.name,) for item in model.safety if item in inductive}
     safety = [item for item in model.safety if item in proof.proved]
