@@ -24,8 +24,6 @@ from quorate.methods.inference.questions import Item, Question, TooHard
 
 FEW = 12
 """How many violated candidates become hypotheses at a time."""
-A_TRIFLE = 1000
-"""How many conflicts a question may take where the answer only makes a proof shorter."""
 
 
 class OutOfTime(Exception):
@@ -121,10 +119,15 @@ class Search:
             if self._support(alive) is not None:
                 return
 
-    def reduce(self, found: frozenset[Item], also: Collection[Item] = ()) -> frozenset[Item]:
-        """A part of what supports itself from which none but those of `also` can be left out; long clauses go first."""
+    def reduce(
+        self, found: frozenset[Item], also: Collection[Item] = (), conflicts: int | None = None
+    ) -> frozenset[Item]:
+        """A part of what supports itself from which none but those of `also` can be left out; long clauses go first.
+
+        With a limit on conflicts, what takes more to decide stays.
+        """
         length = {item: len(self.layers[item[0]].candidates.clause(item[1])) for item in found}
-        self.conflicts = A_TRIFLE
+        self.conflicts = conflicts
         try:
             for item in sorted(found, key=lambda item: (-item[0], -length[item], item)):
                 if item in found and item not in also:

@@ -30,6 +30,8 @@ from quorate.models.relational import RelationalModel, Transition
 from quorate.proof.certificates import Refutation, certify
 from quorate.proof.checker import sections
 
+A_TRIFLE = 1000
+"""How many conflicts a question may take where the answer only makes a refutation shorter."""
 AT_FIRST, QUICK, FEW = 0.4, 1.5, 6
 """Seconds for an obligation with what should suffice, and with all that is known; if that leaves only a few without an answer,
 these get all the time there is."""
@@ -66,7 +68,7 @@ class Refutations:
                     if found is None:
                         return f"all that holds of this form does not exclude violation {place + 1}"
                     refuter = self.refuters[place]
-                    found = refuter.search.reduce(found, refuter.also)
+                    found = refuter.search.reduce(found, refuter.also, A_TRIFLE)
                     refutation, names = refuter.certificate(found)
                     refutations.append(refutation)
                     items |= {name: (refuter, item) for name, item in names.items()}
