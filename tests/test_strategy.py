@@ -195,7 +195,7 @@ def test_hunts_begin_with_what_the_properties_name() -> None:
     """Two decided values need two values and no more acceptors than one; ballots are ordered, and there is one more of them."""
     model = load_model(PROTOCOLS / "relational/broken/vertical_paxos_looks_nowhere.ivy").model
     assert isinstance(model, RelationalModel)
-    first, second = relational.sizes_to_try(model)[:2]
+    first, second = relational.sizes_to_try(Question(model))[:2]
     sizes = {sort.name: size for sort, size in first.items()}
     assert sizes == {"ballot": 3, "value": 2, "acceptor": 1, "quorum": 1, "configuration": 1}
     assert set(second.values()) == {2}

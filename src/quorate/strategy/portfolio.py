@@ -7,7 +7,7 @@ from quorate.models.process import ProcessModel
 from quorate.models.rounds import RoundModel
 from quorate.strategy.families import phases, quorums, some_processes
 from quorate.strategy.question import Method
-from quorate.strategy.relational import bounded, cutoff, induct, infer, instances, live, simulate
+from quorate.strategy.relational import LONGER, bounded, cutoff, induct, infer, instances, live, simulate
 
 HOUR = 3600.0
 
@@ -17,8 +17,18 @@ BOUNDED = Method(
 INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.8, 10.0, 40.0, 120.0))
 SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 8.0, 40.0))
 INDUCT = Method("induct", "proof", "induction with the file's own invariants", induct, (HOUR,))
+UNAIDED = Method("induct", "proof", "induction on the properties alone", induct, (3.0,), aside=True)
 INFER = Method("infer", "proof", "finding the invariants", infer, (8.0, HOUR), apart=False)
-CUTOFF = Method("cutoff", "proof", "a small instance that stands for all sizes", cutoff, (30.0, HOUR), apart=False)
+CUTOFF = Method(
+    "cutoff",
+    "proof",
+    "a small instance that stands for all sizes",
+    cutoff,
+    (1.9, HOUR),
+    apart=False,
+    aside=True,
+    longer=LONGER,
+)
 LIVE = Method("live", "proof", "rankings, or a fair run that starves", live, (HOUR,), kind="liveness")
 PHASES = Method("phases", "proof", "backward search over all numbers of processes", phases, (HOUR,))
 QUORUMS = Method("quorums", "proof", "induction over quorums, for every n", quorums, (HOUR,))
@@ -31,6 +41,6 @@ def methods_for(model: Model) -> tuple[Method, ...]:
         return (PHASES,)
     if isinstance(model, RoundModel):
         return (PROCESSES, QUORUMS)
-    proofs = (INDUCT, INFER, CUTOFF) if model.invariants else (INFER, CUTOFF, INDUCT)
+    proofs = (INDUCT, INFER, CUTOFF) if model.invariants else (INFER, CUTOFF, UNAIDED)
     safety = (BOUNDED, INSTANCES, SIMULATE, *proofs) if model.safety else ()
     return (*safety, LIVE) if model.liveness else safety

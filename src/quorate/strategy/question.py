@@ -118,6 +118,14 @@ class Method:
     """Does it answer each property by itself?  Otherwise it starts again when a property turns out to be violated."""
     kind: Literal["safety", "liveness"] = "safety"
     """What properties it speaks of."""
+    aside: bool = False
+    """Does it look for proofs with what the hunts for violations may take, beside another method that goes on and on?"""
+    longer: float = 1.0
+    """How many times the seconds of its round it may take where it has found something promising."""
+
+    @property
+    def lane(self) -> Literal["violation", "proof"]:
+        return "violation" if self.aside else self.aim
 
 
 @dataclass(frozen=True)

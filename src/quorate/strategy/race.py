@@ -17,7 +17,7 @@ from quorate.strategy.portfolio import HOUR, methods_for
 from quorate.strategy.question import Answer, Event, Finding, Method, Proof, Question, crowding, lively
 
 AHEAD, SHARE = 0.5, 0.35
-"""Where proofs are looked for too, violations get that many seconds more than that share of the seconds spent on proofs."""
+"""Where there is a proof under way too, what is beside it gets that many seconds more than that share of its seconds."""
 SHORT = 3.0
 """Rounds of at most that many seconds begin whenever there is some time for violations; longer ones, once there is enough."""
 
@@ -65,12 +65,24 @@ class _Race:
         self.reasons: dict[str, str] = {}
         self.events: list[Event] = []
         self.interrupted = False
-        most = max([len(method.rounds) for method in methods], default=0)
-        order = [(method, number) for number in range(most) for method in methods if number < len(method.rounds)]
-        order.sort(key=lambda item: item[0].rounds[item[1]] if item[0].aim == "violation" else item[1])
-        self.waiting = {aim: [item for item in order if item[0].aim == aim] for aim in ("violation", "proof")}
+        self.beside = question.limits.jobs > 1
+        """Is there a core for the hunts?  Then a search for a proof goes on until it is done, in its last and longest round."""
+        self.waiting: dict[str, list[tuple[Method, int]]] = {"violation": [], "proof": []}
+        self.line_up(methods)
         self.running: list[tuple[racing.Racer, Method, float]] = []
         self.spent = {"violation": 0.0, "proof": 0.0}
+
+    def line_up(self, methods: Sequence[Method]) -> None:
+        """Let all rounds of these methods wait for their turn: short ones first among the hunts, by numbers among the proofs."""
+        for lane, items in self.waiting.items():
+            others = [item for item in items if item[0] not in methods]
+            rounds = [(method, number) for method in methods for number in range(len(method.rounds))]
+            mine = [(method, number) for method, number in rounds if method.lane == lane]
+            if lane == "violation":
+                self.waiting[lane] = sorted(mine + others, key=lambda item: item[0].rounds[item[1]])
+            else:
+                last = [item for item in mine if not self.beside or item[1] == len(item[0].rounds) - 1]
+                self.waiting[lane] = sorted(last + others, key=lambda item: item[1])
 
     @property
     def open(self) -> list[str]:
@@ -98,31 +110,33 @@ class _Race:
         self.stop(list(self.running))
 
     def overdue(self, item: tuple[racing.Racer, Method, float]) -> bool:
-        racer, _, seconds = item
-        return racer.seconds > seconds + 1.0
+        racer, method, seconds = item
+        return racer.seconds > method.longer * seconds + 1.0
 
     def fill(self, ends: float) -> None:
         """Start what is due: hunts and proofs side by side where there are two cores, hunts first where there is one."""
-        busy = {method.aim for _, method, _ in self.running}
-        for aim in ("violation", "proof"):
-            if aim in busy or not self.waiting[aim] or len(self.running) >= max(1, self.question.limits.jobs):
+        busy = {method.lane for _, method, _ in self.running}
+        jobs = max(1, self.question.limits.jobs)
+        for lane in ("violation", "proof"):
+            if lane in busy or not self.waiting[lane] or len(self.running) >= jobs:
                 continue
-            if aim == "violation" and self.hunted_enough():
+            if lane == "violation" and self.hunted_enough():
                 continue
-            method, number = self.waiting[aim].pop(0)
+            method, number = self.waiting[lane].pop(0)
             question = replace(
                 self.question.only(self.open),
                 seconds=min(crowding() * method.rounds[number], ends - time.monotonic()),
-                limits=replace(self.question.limits, jobs=1),
+                limits=replace(self.question.limits, jobs=1 if self.running or any(self.waiting.values()) else jobs),
             )
             racer = racing.start(method.name, method.work, question, number)
             self.running.append((racer, method, question.seconds))
-            self.say("start", method.name, method.words if number == 0 else f"goes on, round {number + 1}")
+            begun = any(event.method == method.name for event in self.events)
+            self.say("start", method.name, "goes on" if begun else method.words)
 
     def hunted_enough(self) -> bool:
         """Hunting must not cost a proof much: it keeps to its share while proofs are looked for."""
-        proving = self.waiting["proof"] or any(method.aim == "proof" for _, method, _ in self.running)
-        spent = self.spent["proof"] + sum(racer.seconds for racer, method, _ in self.running if method.aim == "proof")
+        proving = self.waiting["proof"] or any(method.lane == "proof" for _, method, _ in self.running)
+        spent = self.spent["proof"] + sum(racer.seconds for racer, method, _ in self.running if method.lane == "proof")
         method, number = self.waiting["violation"][0]
         longer = method.rounds[number] if SHORT < method.rounds[number] < HOUR else 0.0
         return bool(proving) and self.spent["violation"] + crowding() * (longer - AHEAD) > SHARE * spent
@@ -146,7 +160,7 @@ class _Race:
             self.reasons[name] = found.reason
         if found.complete:
             self.waiting = {
-                aim: [item for item in items if item[0].name != name] for aim, items in self.waiting.items()
+                lane: [item for item in items if item[0].name != name] for lane, items in self.waiting.items()
             }
         for result in found.suggestions:
             self.suggested.setdefault(result.property, result)
@@ -163,9 +177,8 @@ class _Race:
         if violated and self.open:
             again = [item for item in self.running if item[1].aim == "proof" and item[0].name != name]
             self.stop(again)
-            done = {method.name for method, _ in self.waiting["proof"]}
-            joint = [(m, 0) for m in self.methods if m.aim == "proof" and not m.apart and m.name not in done]
-            self.waiting["proof"] = list(dict.fromkeys([(m, 0) for _, m, _ in again] + self.waiting["proof"] + joint))
+            stopped = [method for _, method, _ in again]
+            self.line_up([m for m in self.methods if m.aim == "proof" and (m in stopped or not m.apart)])
 
     def backed(self, result: Result, proof: Proof | None) -> bool:
         """Is there what a verdict needs: a certificate that speaks of the property, or a run of it that replays?"""
@@ -176,7 +189,7 @@ class _Race:
     def stop(self, items: list[tuple[racing.Racer, Method, float]]) -> None:
         racing.stop([racer for racer, _, _ in items])
         for racer, method, _ in items:
-            self.spent[method.aim] += racer.seconds
+            self.spent[method.lane] += racer.seconds
             self.running = [item for item in self.running if item[0] is not racer]
 
     # -- the answer ----------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from quorate.strategy.question import Finding, Lemma, Proof, Question, Tell
 
 SEARCHING = 1.4
 """Processor seconds for a first look for cutoffs."""
+LONGER = 15.0
+"""How many times the seconds of that look may go into the small instance, once there is one."""
 
 
 def _relational(question: Question) -> RelationalModel:
@@ -23,15 +25,17 @@ def _relational(question: Question) -> RelationalModel:
     return question.model
 
 
-def sizes_to_try(model: RelationalModel) -> list[dict[Sort, int]]:
+def sizes_to_try(question: Question) -> list[dict[Sort, int]]:
     """What the properties name, then two of everything, three of one sort, three of everything, four of one sort, and so on.
 
     Sorts that the axioms order come first: they are ballots, epochs and the like, and it takes some of them to go wrong, one
-    more than the properties name for a start.
+    more than the properties name for a start.  Properties that are settled count too: they tell what the protocol is about.
     """
     from quorate.logic.terms import Forall
     from quorate.methods.inference.language import total_orders
 
+    model = question.whole or question.model
+    assert isinstance(model, RelationalModel)
     ordered = total_orders(model)
     sorts = sorted((sort for sort in model.sorts if sort.uninterpreted), key=lambda sort: sort not in ordered)
     prefixes = [item.formula.variables for item in model.safety if isinstance(item.formula, Forall)]
@@ -78,7 +82,7 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
             else:
                 return
         return
-    listed = sizes_to_try(model)
+    listed = sizes_to_try(question)
     for place, sizes in enumerate(listed):
         while open_properties:
             left = ends - time.monotonic()
@@ -104,13 +108,14 @@ def instances(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     model = _relational(question)
     ends = time.monotonic() + question.seconds
     open_properties = list(model.safety)
+    listed = sizes_to_try(question)
     finished = 0
-    for size in (2, 3, 4):
+    for place, sizes in enumerate(listed):
         while open_properties and time.monotonic() < ends:
             part = replace(model, safety=tuple(open_properties))
-            sizes = {sort: size for sort in model.sorts if sort.uninterpreted}
-            tell(f"all states with {_shown_sizes(sizes)}")
-            left = ends - time.monotonic()
+            shown = _shown_sizes(sizes)
+            tell(f"all states with {shown}")
+            left = (ends - time.monotonic()) / (1 if place == len(listed) - 1 else 2)
             options = Options(jobs=1, memory_mb=question.limits.memory_mb, timeout=left, fleeting=True)
             try:
                 outcome = check(Instance(part, sizes), options, tell)
@@ -118,7 +123,6 @@ def instances(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
                 yield Finding(reason=str(problem))
                 return
             bad = [result for result in outcome.results if result.verdict == "violated" and result.kind == "safety"]
-            shown = _shown_sizes(sizes)
             yield Finding(tuple(replace(result, scope=shown) for result in bad))
             open_properties = [item for item in open_properties if item.name not in {r.property for r in bad}]
             if not bad:
@@ -127,7 +131,7 @@ def instances(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
                     yield Finding(established=f"no violation in all {states} with {shown}")
                     finished += 1
                 break
-    yield Finding(complete=finished == 3)
+    yield Finding(complete=finished == len(listed))
 
 
 def simulate(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
@@ -232,7 +236,7 @@ def cutoff(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
 
     model = _relational(question)
     try:
-        short = Options(question.seconds / 15, processor=SEARCHING, longer=question.seconds, alone=False)
+        short = Options(question.seconds, processor=SEARCHING, longer=LONGER * question.seconds, alone=False)
         outcome = search(model, question.limits, short if number == 0 else Options(question.seconds), tell)
     except (CompilerError, InstanceError) as problem:
         yield Finding(reason=f"cutoffs cannot be looked for: {problem}")
