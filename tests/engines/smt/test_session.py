@@ -136,6 +136,13 @@ def test_what_has_only_infinite_models_is_unknown():
     assert answer.reason == "timeout"
 
 
+def test_hard_questions_are_left_alone_once_one_goal_is_refuted():
+    groups = [Group(tuple(GROWING), (Goal("hard", TRUE),)), Group((UP,), (Goal("easy", RAISED()),))]
+    limits = Limits(timeout=2.0, jobs=1)
+    assert {(group, answer.status) for group, _, answer in solve(groups, limits, until_refuted=True)} == {(1, "sat")}
+    assert {group for group, _, _ in solve(groups, limits)} == {0, 1}
+
+
 def test_an_open_question_is_put_to_the_others(monkeypatch):
     """After the first try the hypotheses come one by one, cvc5 joins in, and z3 starts afresh."""
     asked = []

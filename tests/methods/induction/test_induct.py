@@ -473,7 +473,7 @@ def test_an_obligation_about_a_step_is_named_too():
 
 
 def test_a_solver_without_answers_proves_nothing(monkeypatch):
-    def no_answers(groups, limits):
+    def no_answers(groups, limits, until_refuted=False):
         for number, group in enumerate(groups):
             for goal in range(len(group.goals)):
                 yield number, goal, Answer("unknown", "the solver gave up")
@@ -490,7 +490,7 @@ def test_one_unknown_obligation_withdraws_the_property_from_all_others(monkeypat
     """The lemma holds, but if nobody can say so, what needs it is not proved either."""
     real = module.solve
 
-    def forgetful(groups, limits):
+    def forgetful(groups, limits, until_refuted=False):
         for number, goal, answer in real(groups, limits):
             if groups[number].goals[goal].name == "drop preserves free_means_none":
                 answer = Answer("unknown", "lost")
@@ -507,7 +507,7 @@ def test_one_unknown_obligation_withdraws_the_property_from_all_others(monkeypat
 def test_sat_without_a_structure_still_finds_its_counterexample(monkeypatch):
     real = module.solve
 
-    def without_structures(groups, limits):
+    def without_structures(groups, limits, until_refuted=False):
         for number, goal, answer in real(groups, limits):
             yield number, goal, Answer(answer.status, answer.reason, answer.core)
 

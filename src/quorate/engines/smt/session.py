@@ -150,21 +150,30 @@ def confirm(structure: Structure, formulas: Iterable[tuple[str, Term]]) -> None:
             raise ModelMismatch(f"a solver's model does not satisfy {name}")
 
 
-def solve(groups: Sequence[Group], limits: Limits) -> Iterator[tuple[int, int, Answer]]:
-    """Decide every goal of every group; yields (group, goal, answer) in the order in which they are decided."""
+def solve(groups: Sequence[Group], limits: Limits, until_refuted: bool = False) -> Iterator[tuple[int, int, Answer]]:
+    """Decide every goal of every group; yields (group, goal, answer) in the order in which they are decided.
+
+    With `until_refuted` no more time goes into those that are hard to decide once any goal is satisfiable.
+    """
     prepared = [prepare(group) for group in groups]
     if limits.dump:
         dump(prepared, limits.dump)
     quick = min(QUICK_SECONDS, limits.timeout)
     tasks = [item.task(limits, "z3", quick, range(len(item.goals))) for item in prepared]
     stubborn: list[tuple[int, int]] = []
+    refuted = False
     for number, goal, reply in run(tasks, limits.jobs):
+        refuted |= reply.status == "sat"
         if reply.status == "unknown" and (limits.timeout > quick or reply.reason != "timeout"):
             stubborn.append((number, goal))
         else:
             yield number, goal, _answer(prepared[number], goal, reply)
     for number, goal in stubborn:
-        yield number, goal, _insist(prepared[number], goal, limits)
+        if until_refuted and refuted:
+            return
+        answer = _insist(prepared[number], goal, limits)
+        refuted = answer.status == "sat"
+        yield number, goal, answer
 
 
 def ask_both(group: Group, limits: Limits) -> Answer:

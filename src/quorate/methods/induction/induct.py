@@ -108,19 +108,25 @@ def support(
 
 
 def decide(
-    model: RelationalModel, obligations: list[Obligation], assumed: list[Named], limits: Limits, progress: Progress
+    model: RelationalModel,
+    obligations: list[Obligation],
+    assumed: list[Named],
+    limits: Limits,
+    progress: Progress,
+    until_refuted: bool = False,
 ) -> dict[Obligation, Answer]:
-    """Answers to obligations under what is assumed, those of a transition as one group."""
+    """Answers to obligations under what is assumed, those of a transition as one group; `until_refuted` as in `solve`."""
     by_transition: dict[str | None, list[Obligation]] = {}
     for obligation in obligations:
         key = obligation.transition.name if obligation.transition else None
         by_transition.setdefault(key, []).append(obligation)
     batches = list(by_transition.values())
     answers: dict[Obligation, Answer] = {}
-    for number, goal, answer in solve([group(model, batch, assumed) for batch in batches], limits):
+    groups = [group(model, batch, assumed) for batch in batches]
+    for number, goal, answer in solve(groups, limits, until_refuted):
         answers[batches[number][goal]] = answer
         progress(f"{len(answers)} of {len(obligations)} obligations")
-    return {obligation: answers[obligation] for obligation in obligations}
+    return {obligation: answers[obligation] for obligation in obligations if obligation in answers}
 
 
 def _result(

@@ -115,7 +115,7 @@ class Invariants:
         model = task.protocol.with_invariants(task.protocol.invariants + task.named(formulas))
         obligations = [o for o in all_obligations(model, model.properties) if not is_trivial(model, o)]
         limits = task.until.within(task.limits, HARD)
-        answers = decide(model, obligations, list(model.properties), limits, lambda text: None)
+        answers = decide(model, obligations, list(model.properties), limits, lambda text: None, until_refuted=True)
         failed = {o: a for o, a in answers.items() if a.status != "unsat"}
         if not failed:
             conclude(model, answers, outcome)

@@ -78,7 +78,7 @@ class Entailment(Invariants):
         formulas += [self.language.formula(self.candidates.clause(number)) for number in found]
         model = replace(task.protocol, safety=(), invariants=(*task.protocol.invariants, *task.named(formulas)))
         obligations = [o for o in all_obligations(model, model.invariants) if not is_trivial(model, o)]
-        answers = decide(model, obligations, list(model.invariants), task.limits, lambda text: None)
+        answers = decide(model, obligations, list(model.invariants), task.limits, lambda text: None, until_refuted=True)
         failed = {o: a for o, a in answers.items() if a.status != "unsat"}
         if task.forget({o.claim.formula for o in failed}):
             return "again"

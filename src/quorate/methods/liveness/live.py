@@ -163,6 +163,8 @@ class _Proof:
         reasons: list[str] = []
         rankings: list[list[Argument]] = []
         postponed: list[list[Argument]] = []
+        tried: dict[Argument, float] = {}
+        """How many seconds an argument has had."""
         for bounded in (self.orders, {}) if self.orders else ({},):
             search = Search(samples, bounded, self.progress, self.until)
             lists, left = search.find(LEVELS)
@@ -170,15 +172,20 @@ class _Proof:
                 reasons += self._uncovered(search, left)
                 continue
             rankings.append([Argument(self.item.name, watched, tuple(stages)) for stages in lists])
+            argument = rankings[-1][0]
+            tried[argument] = PATIENCE[0] if bounded or len(rankings) > 1 else PATIENCE[1]
             try:
-                return self._prove(rankings[-1][0], samples, PATIENCE[0], MANY if bounded else None)
+                return self._prove(argument, samples, tried[argument], MANY if bounded else None)
             except _Postponed:
                 postponed.append(rankings.pop())
+                tried[argument] = 0.0
             except Missing:
                 continue
         for patience in PATIENCE[1:]:
             for arguments in (*rankings, *postponed):
                 for argument in arguments if patience is PATIENCE[-1] else arguments[:1]:
+                    if tried.get(argument, 0.0) >= patience:
+                        continue
                     try:
                         return self._prove(argument, samples, patience)
                     except Missing as problem:

@@ -372,6 +372,7 @@ class _Literals:
             if len(terms) >= MOST_LITERALS:
                 break
         self.terms: list[Term] = terms
+        self.assumptions: dict[Fairness, tuple[Term, list[Array], list[Array], Array]] = {}
         shape = (len(terms), len(self.full))
         self.before = numpy.array(before, numpy.uint64).reshape(shape)
         self.after = numpy.array(after, numpy.uint64).reshape(shape)
@@ -551,12 +552,7 @@ class _Literals:
         """The condition, of at most so many literals, under which an assumption cannot be due forever."""
         if not len(self.full):
             return None
-        due = enabled(self.model, fairness)
-        quiet = neg(happens_in_state(fairness))
-        ready = [self.words(due, after) for after in (False, True)]
-        base = quiet if fairness.strong else conj(due, quiet)
-        basis = [self.words(base, after) for after in (False, True)]
-        taken = _packed([pairs.taken(self.model, fairness) for pairs in self.pairs])
+        base, basis, ready, taken = self._assumption(fairness)
         best: _Part | None = None
         rows = numpy.flatnonzero(active[:count])
         for size in range(most + 1):
@@ -575,6 +571,17 @@ class _Literals:
             if best is not None:
                 break
         return best
+
+    def _assumption(self, fairness: Fairness) -> tuple[Term, list[Array], list[Array], Array]:
+        """When an assumption waits to happen, and when it is enabled, before and after each pair; and whether the step is it."""
+        if fairness not in self.assumptions:
+            due = enabled(self.model, fairness)
+            quiet = neg(happens_in_state(fairness))
+            base = quiet if fairness.strong else conj(due, quiet)
+            basis, ready = ([self.words(formula, after) for after in (False, True)] for formula in (base, due))
+            taken = _packed([pairs.taken(self.model, fairness) for pairs in self.pairs])
+            self.assumptions[fairness] = base, basis, ready, taken
+        return self.assumptions[fairness]
 
     def _unbroken(self, size: int, rows: Array, start: Array, end: Array) -> Iterator[tuple[int, ...]]:
         """Choices of so many literals such that what holds with them before a step, some words, holds after it in the rows."""
