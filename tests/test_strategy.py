@@ -292,3 +292,13 @@ def test_methods_for_every_family() -> None:
     assert names["relational/paxos.pyv"] == ["bounded", "instances", "simulate", "infer", "cutoff", "induct"]
     assert names["mercury/lock_service.mercury"] == ["phases"]
     assert names["rounds/last_voting.rounds"] == ["instances", "quorums"]
+
+
+def test_choices_have_the_same_names_whatever_is_asked() -> None:
+    """A proof of some properties is checked against the algorithm with all of them."""
+    from quorate.models.forms import relational_form
+
+    model = load_model(PROTOCOLS / "rounds/broken/coord_uniform_voting_unsafe.rounds").model
+    [whole] = relational_form(model).transitions
+    [part] = relational_form(Question(model).only(["validity"]).model).transitions
+    assert set(part.choices) < set(whole.choices)

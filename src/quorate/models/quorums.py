@@ -80,13 +80,14 @@ class Translation(Quorums):
         state: dict[str, Term] = {name: symbol(ME) for name, symbol in self.symbols.items()}
         state |= {"decision": DECISION(ME), "decision.revoked": REVOKED(ME), "decision.empty": EMPTY(ME)}
         self.coordinator = self.choice("coordinator", (NODE,), NODE)
-        self.good = [self.choice("good", (), BOOL)() for _ in self.stages]
         heard: list[Symbol] = []
         for item in self.model.rounds:
             hears = self.choice("hears", (NODE, NODE), BOOL)
             heard.append(hears)
             state = RoundOf(self, item, state, hears).after()
         self.predicate(self.model.safe, 0, heard, TRUE)
+        self.good = [self.choice("good", (), BOOL)() for _ in self.stages]
+        """Chosen last: the other choices have the same names whether termination is asked for or not."""
         if self.good:
             assert self.model.sync is not None
             for number, good in enumerate(self.good):

@@ -18,7 +18,7 @@ from quorate.strategy.question import Answer, Event, Finding, Method, Proof, Que
 
 AHEAD, SHARE = 0.5, 0.35
 """Where there is a proof under way too, what is beside it gets that many seconds more than that share of its seconds."""
-SHORT = 3.0
+SHORT = 4.0
 """Rounds of at most that many seconds begin whenever there is some time for violations; longer ones, once there is enough."""
 
 
