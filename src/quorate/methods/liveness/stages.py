@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, combinations_with_replacement, product
 from math import inf, prod
 
@@ -60,27 +60,55 @@ class _Part:
         """How many unreachable steps break it."""
         return int(self.breaks[count:].sum())
 
-    def covers(self, active: Array, count: int, kind: Array) -> int:
-        """The largest part, in twentieths, of the steps of a transition that are left which it excludes.
+
+class _Best:
+    """The best of the parts that are offered, for the pairs that are still active."""
+
+    def __init__(self, active: Array, count: int, kind: Array) -> None:
+        self.real = numpy.flatnonzero(active[:count])
+        self.wild = numpy.flatnonzero(active[count:]) + count
+        self.kinds = {False: kind[self.real], True: kind[self.wild]}
+        self.left = {wild: numpy.bincount(kinds) for wild, kinds in self.kinds.items()}
+        self.part: _Part | None = None
+        self.score: tuple[int, ...] = ()
+
+    def covers(self, gone: Array) -> int:
+        """The largest part, in twentieths, of the steps of a transition that are left which are excluded.
 
         If no steps are left but unreachable ones, those count.  What only small instances need excludes a few steps
         of several transitions; what is needed for every size, all steps of one.
         """
-        return self._covers(active, slice(count) if active[:count].any() else slice(count, None), kind)
+        return self._covers(gone, not len(self.real))
 
-    def _covers(self, active: Array, part: slice, kind: Array) -> int:
-        left = numpy.bincount(kind[part][active[part]])
-        gone = numpy.bincount(kind[part][(active & self.gone)[part]], minlength=len(left))
-        return int((gone * 20 // numpy.maximum(left, 1)).max(initial=0))
+    def _covers(self, gone: Array, wild: bool) -> int:
+        left = self.left[wild]
+        excluded = self.kinds[wild][gone[self.wild if wild else self.real]]
+        counts = numpy.bincount(excluded, minlength=len(left))
+        return int((counts * 20 // numpy.maximum(left, 1)).max(initial=0))
 
-    def score(self, active: Array, count: int, kind: Array) -> tuple[int, int, int, int, int, int]:
-        """Smaller is better: excluding few of the steps that are left; broken by unreachable ones; large."""
-        wild = active[count:]
-        broken = int((self.breaks[count:] & wild).sum() * 10 // max(1, int(wild.sum())))
-        total = int((self.gone & active)[:count].sum() * 20 // max(1, int(active[:count].sum())))
-        anywhere = self._covers(active, slice(count, None), kind)
-        excluded = int((self.gone[count:] & wild).sum() * 20 // max(1, int(wild.sum())))
-        return -self.covers(active, count, kind), broken, -anywhere, -total, -excluded, self.weight
+    def offer(self, weight: int, breaks: Array, gone: Array, stage: Callable[[], Stage]) -> None:
+        """Take a part if it is better: it excludes more of what is left, unreachable steps break it less, it is smaller."""
+        score = self._score(weight, breaks, gone)
+        if score is not None:
+            self.part, self.score = _Part(stage(), weight, breaks, gone), score
+
+    def consider(self, part: _Part) -> None:
+        """The same for a part that is there already."""
+        score = self._score(part.weight, part.breaks, part.gone)
+        if score is not None:
+            self.part, self.score = part, score
+
+    def _score(self, weight: int, breaks: Array, gone: Array) -> tuple[int, ...] | None:
+        """Smaller is better; None if it is no better than the best so far."""
+        first = -self.covers(gone)
+        if self.part is not None and first > self.score[0]:
+            return None
+        wild = max(1, len(self.wild))
+        broken = int(breaks[self.wild].sum()) * 10 // wild
+        total = int(gone[self.real].sum()) * 20 // max(1, len(self.real))
+        excluded = int(gone[self.wild].sum()) * 20 // wild
+        score = (first, broken, -self._covers(gone, True), -total, -excluded, weight)
+        return score if self.part is None or score < self.score else None
 
 
 class Search:
@@ -212,8 +240,10 @@ class Search:
     def _best(self, level: Level, active: Array) -> _Part | None:
         """The part of a level that excludes the most, if that is enough, and needs the least."""
 
+        best = _Best(active, self.count, self.kind)
+
         def enough(part: _Part | None, least: int) -> bool:
-            return part is not None and part.covers(active, self.count, self.kind) >= least
+            return part is not None and best.covers(part.gone) >= least
 
         parts = [part for part in self._fair_parts(level, active) if enough(part, level.fair_covers)]
         if not parts and level.whole:
@@ -229,7 +259,9 @@ class Search:
                     if level.ordered and 0 < len(variables) <= 2 and self._is_ordered(variables[0].sort):
                         found.append(literals.best_ordered(active, self.count, level.literals))
                     parts += [part for part in found if part is not None and enough(part, level.rank_covers)]
-        return min(parts, key=lambda part: part.score(active, self.count, self.kind), default=None)
+        for part in parts:
+            best.consider(part)
+        return best.part
 
     @cached_property
     def _whole(self) -> list[_Part]:
@@ -400,7 +432,11 @@ class _Literals:
         places = numpy.flatnonzero(active[:count])
         few = places if len(places) <= FIRST else places[:: max(1, len(places) // FIRST)]
         first, second = self.before[:, few], self.after[:, few]
-        best: _Part | None = None
+        best = _Best(active, count, self.kind)
+
+        def stage() -> Stage:
+            return Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
+
         for size in range(1, most + 1):
             for chosen in self._conjunctions(first, second, size):
                 if not self._is_bounded(chosen, bounded):
@@ -410,11 +446,8 @@ class _Literals:
                 breaks, gone = (after & ~before) != 0, (before & ~after) != 0
                 if breaks[places].any() or not (gone & active & ~breaks).any():
                     continue
-                stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
-                part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
-                if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
-                    best = part
-        return best
+                best.offer(len(chosen) + 2 * len(self.variables), breaks, gone, stage)
+        return best.part
 
     def rank(self, formula: Term, weight: int) -> _Part:
         """A given rank as a part."""
@@ -429,23 +462,23 @@ class _Literals:
         few = places[:: max(1, len(places) // FIRST)]
         speaking = [i for i, term in enumerate(self.terms) if last in term.free]
         heads = self._heads()
-        best: _Part | None = None
+        if not all(v.sort not in bounded for v in rest):
+            return None
+        best = _Best(active, count, self.kind)
+
+        def stage() -> Stage:
+            return Stage("rank", tuple(rest), exists((last,), conj(*(self.terms[i] for i in chosen))))
+
         for chosen in [*heads, *((*head, k) for head in heads for k in speaking if k > head[1] and k != head[0])]:
             before, after = (self._projected(array, chosen, few) for array in (self.before, self.after))
             if (after & ~before).any() or not (before != after).any():
-                continue
-            body = conj(*(self.terms[i] for i in chosen))
-            stage = Stage("rank", tuple(rest), exists((last,), body))
-            if not all(v.sort not in bounded for v in rest):
                 continue
             before, after = (self._projected(array, chosen) for array in (self.before, self.after))
             breaks, gone = (after & ~before) != 0, (before & ~after) != 0
             if breaks[places].any() or not (gone & active & ~breaks).any():
                 continue
-            part = _Part(stage, len(chosen) + 2 * len(self.variables), breaks, gone)
-            if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
-                best = part
-        return best
+            best.offer(len(chosen) + 2 * len(self.variables), breaks, gone, stage)
+        return best.part
 
     def best_ordered(self, active: Array, count: int, most: int) -> _Part | None:
         """The best rank that never goes up along the order of its only variable, upwards or downwards.
@@ -461,19 +494,20 @@ class _Literals:
         places = numpy.flatnonzero(active[:count])
         few = places[:: max(1, len(places) // FIRST)]
         choices = (c for size in range(1, most + 1) for c in combinations(range(len(self.terms)), size))
-        best: _Part | None = None
+        best = _Best(active, count, self.kind)
+
+        def stage(order: Term) -> Stage:
+            formula = exists(bound, conj(*(self.terms[i] for i in chosen)))
+            return Stage("rank", (variable,), formula, None, ((earlier, later), conj(order, different)))
+
         for chosen in self._heads() if bound else choices:
             if all(breaks.any() for breaks, _ in self._moves(chosen, bool(bound), few)):
                 continue
             for order, (breaks, gone) in zip(orders, self._moves(chosen, bool(bound)), strict=True):
                 if breaks[places].any() or not (gone & active & ~breaks).any():
                     continue
-                formula = exists(bound, conj(*(self.terms[i] for i in chosen)))
-                stage = Stage("rank", (variable,), formula, None, ((earlier, later), conj(order, different)))
-                part = _Part(stage, 2 + len(chosen) + 2 * len(bound), breaks, gone)
-                if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
-                    best = part
-        return best
+                best.offer(2 + len(chosen) + 2 * len(bound), breaks, gone, partial(stage, order))
+        return best.part
 
     def _moves(
         self, chosen: Sequence[int], projected: bool, places: Array | slice = slice(None)
@@ -517,10 +551,13 @@ class _Literals:
         return numpy.concatenate(sizes), numpy.concatenate(firsts)
 
     def _is_bounded(self, chosen: Sequence[int], bounded: Mapping[Sort, Symbol]) -> bool:
+        limited = [variable for variable in self.variables if variable.sort in bounded]
+        if not limited:
+            return True
         stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
-        for variable in self.variables:
-            order = bounded.get(variable.sort)
-            if order and bounding(stage, variable) not in (f"{order.name}(x, t)", f"not {order.name}(t, x)"):
+        for variable in limited:
+            order = bounded[variable.sort].name
+            if bounding(stage, variable) not in (f"{order}(x, t)", f"not {order}(t, x)"):
                 return False
         return True
 
@@ -553,8 +590,13 @@ class _Literals:
         if not len(self.full):
             return None
         base, basis, ready, taken = self._assumption(fairness)
-        best: _Part | None = None
+        best = _Best(active, count, self.kind)
         rows = numpy.flatnonzero(active[:count])
+
+        def stage() -> Stage:
+            formula = conj(*(self.terms[i] for i in chosen), base)
+            return Stage("fair", self.variables, formula, fairness.name)
+
         for size in range(most + 1):
             for chosen in self._unbroken(size, rows, basis[0], basis[1] & ~taken):
                 before = numpy.bitwise_and.reduce([basis[0], *self.before[list(chosen)]], axis=0)
@@ -564,13 +606,10 @@ class _Literals:
                 gone = (ends[0] != 0) | (ends[1] != 0)
                 if not (gone & active & ~breaks).any():
                     continue
-                formula = conj(*(self.terms[i] for i in chosen), base)
-                part = _Part(Stage("fair", self.variables, formula, fairness.name), 1 + len(chosen), breaks, gone)
-                if best is None or part.score(active, count, self.kind) < best.score(active, count, self.kind):
-                    best = part
-            if best is not None:
+                best.offer(1 + len(chosen), breaks, gone, stage)
+            if best.part is not None:
                 break
-        return best
+        return best.part
 
     def _assumption(self, fairness: Fairness) -> tuple[Term, list[Array], list[Array], Array]:
         """When an assumption waits to happen, and when it is enabled, before and after each pair; and whether the step is it."""
