@@ -16,7 +16,7 @@ from quorate.proof.verdicts import Result, Verdict
 from quorate.strategy.portfolio import HOUR, methods_for
 from quorate.strategy.question import Answer, Event, Finding, Method, Proof, Question, crowding, lively
 
-AHEAD, SHARE = 0.5, 0.35
+AHEAD, SHARE = 0.5, 0.3
 """Where there is a proof under way too, what is beside it gets that many seconds more than that share of its seconds."""
 SHORT = 4.0
 """Rounds of at most that many seconds begin whenever there is some time for violations; longer ones, once there is enough."""
