@@ -17,7 +17,7 @@ BOUNDED = Method(
 INSTANCES = Method("instances", "violation", "all states of small instances", instances, (1.8, 10.0, 40.0, 120.0))
 SIMULATE = Method("simulate", "violation", "random runs of larger instances", simulate, (2.0, 8.0, 40.0))
 INDUCT = Method("induct", "proof", "induction with the file's own invariants", induct, (HOUR,))
-UNAIDED = Method("induct", "proof", "induction on the properties alone", induct, (3.0,), aside=True)
+UNAIDED = Method("induct", "proof", "induction on the properties alone", induct, (3.0, HOUR), aside=True)
 INFER = Method("infer", "proof", "finding the invariants", infer, (8.0, HOUR), apart=False)
 CUTOFF = Method(
     "cutoff",

@@ -178,7 +178,7 @@ def induct(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     if not failing:
         return
     if not model.invariants:
-        yield Finding(reason=f"{', '.join(item.name for item in failing)} not inductive")
+        yield Finding(reason=f"{', '.join(item.name for item in failing)} not inductive", complete=True)
         return
     tell("looking for the smallest counterexample to induction")
     full = explain(model, question.limits, Search(depth=0, seconds=2.0), tell).results
