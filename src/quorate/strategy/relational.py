@@ -121,7 +121,7 @@ def instances(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
                 outcome = check(Instance(part, sizes), options, tell)
             except InstanceError as problem:
                 yield Finding(reason=str(problem))
-                return
+                break
             bad = [result for result in outcome.results if result.verdict == "violated" and result.kind == "safety"]
             yield Finding(tuple(replace(result, scope=shown) for result in bad))
             open_properties = [item for item in open_properties if item.name not in {r.property for r in bad}]
