@@ -5,6 +5,7 @@ from __future__ import annotations
 from quorate.lang import parse_model
 from quorate.methods.inference.facts import lasting
 from quorate.methods.inference.language import total_orders
+from quorate.methods.inference.questions import Grounds
 from quorate.methods.inference.samples import samples
 from quorate.models.relational import RelationalModel
 from quorate.models.source import Source
@@ -43,7 +44,7 @@ def facts(text: str) -> tuple[RelationalModel, set[str]]:
     model = parse_model(Source("promises.pyv", text)).model
     assert isinstance(model, RelationalModel)
     sizes = dict.fromkeys(model.sorts, 3)
-    return model, {str(fact) for fact in lasting(model, sizes, total_orders(model), (), 10_000)}
+    return model, {str(fact) for fact in lasting(Grounds(model, total_orders(model)), sizes, (), 10_000)}
 
 
 def test_what_a_promise_leaves_behind_lasts_while_votes_keep_to_it() -> None:
@@ -72,5 +73,5 @@ def test_facts_hold_in_every_reachable_state() -> None:
     sizes = dict.fromkeys(model.sorts, 3)
     orders = total_orders(model)
     for sample in samples(model, orders, 0):
-        for fact in lasting(model, sizes, orders, (), 10_000):
+        for fact in lasting(Grounds(model, orders), sizes, (), 10_000):
             assert sample.states.evaluate(fact, {}).all()

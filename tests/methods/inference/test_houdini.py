@@ -12,7 +12,7 @@ from quorate.logic.terms import Var, neg
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Layer, Search
 from quorate.methods.inference.language import Block, Language, standard_atoms
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounds, Question
 from quorate.methods.inference.states import from_instance
 from quorate.models.source import Source
 
@@ -108,12 +108,13 @@ def test_what_is_left_is_the_strongest_inductive_set(text, backwards):
             return [state for state in states if reference.violated(state)]
         return list(reference.initial())
 
+    grounds = Grounds(model, {})
     begin = (
-        Question(model, sizes, {}, None, [neg(model.safety[0].formula)])
+        Question(grounds(sizes), [neg(model.safety[0].formula)])
         if backwards
-        else Question(model, sizes, {}, None, [item.formula for item in model.initial])
+        else Question(grounds(sizes), [item.formula for item in model.initial])
     )
-    steps = [Question(model, sizes, {}, transition) for transition in model.transitions]
+    steps = [Question(grounds(sizes, transition)) for transition in model.transitions]
     candidates = Candidates(language)
     assert begin.solve(1)
     candidates.keep(language.rows(*begin.read(False)))

@@ -9,6 +9,7 @@ from quorate.lang import load, parse
 from quorate.logic.printing import show
 from quorate.methods.inference.badness import by_constants, origins, violations, with_origins
 from quorate.methods.inference.infer import Options, infer
+from quorate.methods.inference.questions import Grounds
 from quorate.methods.inference.shapes import shapes
 from quorate.models.source import Source
 from quorate.proof.checker import recheck
@@ -102,7 +103,7 @@ def test_without_time_nothing_is_claimed():
 
 def test_what_a_guard_leaves_behind():
     model = load(LIBRARY / "toy_consensus_epr.ivy").model
-    found = origins(model, dict.fromkeys(model.sorts, 2), {}, ())
+    found = origins(Grounds(model, {}), dict.fromkeys(model.sorts, 2), ())
     (lemma,) = [show(origin.lemma) for origin in found if origin.relation.name == "decided"]
     assert "exists" in lemma and "member" in lemma
     (bad,) = violations(model)
@@ -149,7 +150,7 @@ safety [one] chosen(V1) & chosen(V2) -> V1 = V2
 
 def test_each_way_that_a_violation_comes_about_is_a_case():
     model = parse(Source("ways.pyv", TWO_WAYS)).model
-    found = origins(model, dict.fromkeys(model.sorts, 2), {}, ())
+    found = origins(Grounds(model, {}), dict.fromkeys(model.sorts, 2), ())
     (chosen,) = [origin for origin in found if origin.relation.name == "chosen"]
     assert [show(way.formula) for way in chosen.ways] == ["asked(n, V)", "granted(n, V)"]
     (bad,) = violations(model)
@@ -165,7 +166,7 @@ def test_too_many_cases_are_not_split():
         f"chosen(V{i})" for i in range(1, 6)
     )))).model  # fmt: skip
     (bad,) = violations(model)
-    found = origins(model, dict.fromkeys(model.sorts, 2), {}, ())
+    found = origins(Grounds(model, {}), dict.fromkeys(model.sorts, 2), ())
     assert len(with_origins(model, bad, found)) == 8
 
 
@@ -250,7 +251,7 @@ def test_a_quorum_is_behind_a_leader_as_long_as_it_leads():
     """The votes are for the current term, which changes; but then the node no longer leads."""
     model = load(LIBRARY / "raft_leader_election.pyv").model
     sizes = dict.fromkeys(model.sorts, 3)
-    found = {origin.relation.name: origin for origin in origins(model, sizes, {}, [])}
+    found = {origin.relation.name: origin for origin in origins(Grounds(model, {}), sizes, [])}
     [way] = found["leader"].ways
     assert [witness.sort.name for witness in way.witnesses] == ["quorum"]
     assert "granted" in show(way.formula) and "candidate" not in show(way.formula)

@@ -56,6 +56,12 @@ def test_formulas_mean_what_they_mean_in_each_state(items, formula, data):
     assert found.tolist() == [[bool(run(item, dict(values))) for values in assignments] for item in items]
 
 
+@given(several(), formulas(VARIABLES))
+def test_no_state_has_no_values(items, formula):
+    none = stacked(items).where(numpy.zeros(len(items), bool))
+    assert none.evaluate(formula, dict.fromkeys(VARIABLES, 0)).shape[0] in (0, 1)
+
+
 @given(several(), formulas())
 def test_tables_shared_by_all_states(items, formula):
     states = stacked(items)

@@ -8,6 +8,7 @@ import pytest
 from quorate.engines.explicit.instance import Instance
 from quorate.lang import load
 from quorate.methods.inference.language import total_orders
+from quorate.methods.inference.questions import Grounds
 from quorate.methods.inference.states import from_instance
 from quorate.methods.inference.walks import walks
 
@@ -27,7 +28,7 @@ def facts(model, states):
 def test_what_is_visited_is_reachable(name):
     model = load(f"{LIBRARY}/{name}").model
     sizes = {sort: 2 for sort in model.sorts if sort.uninterpreted}
-    found = walks(model, sizes, {}, 12, 0)
+    found = walks(Grounds(model, {}), sizes, 12, 0)
     instance = Instance(model, sizes)
     reachable = facts(model, from_instance(instance, instance.states(symmetry=False)))
     renamed = facts(model, found)
@@ -41,7 +42,11 @@ def test_what_is_visited_is_reachable(name):
 def test_runs_go_on_and_depend_on_the_seed():
     model = load(f"{LIBRARY}/lock_server_async.ivy").model
     sizes = {sort: 3 for sort in model.sorts if sort.uninterpreted}
-    counts = [walks(model, sizes, {}, steps, 0).count for steps in (0, 5, 20)]
+    counts = [walks(Grounds(model, {}), sizes, steps, 0).count for steps in (0, 5, 20)]
     assert counts == sorted(counts) and counts[0] < counts[-1]
-    assert facts(model, walks(model, sizes, {}, 20, 0)) == facts(model, walks(model, sizes, {}, 20, 0))
-    assert facts(model, walks(model, sizes, {}, 20, 0)) != facts(model, walks(model, sizes, {}, 20, 1))
+    assert facts(model, walks(Grounds(model, {}), sizes, 20, 0)) == facts(
+        model, walks(Grounds(model, {}), sizes, 20, 0)
+    )
+    assert facts(model, walks(Grounds(model, {}), sizes, 20, 0)) != facts(
+        model, walks(Grounds(model, {}), sizes, 20, 1)
+    )

@@ -260,11 +260,16 @@ class _Lowering:
             if sort not in sorted_out:
                 ways = prod(factorial(self.sizes[item]) for item in (*listed, sort))
                 (listed if ways * min(largest, LARGEST_GROUP) <= LARGEST_GROUP else left_out).append(sort)
+        fresh = renamings(listed, self.sizes)
+        known: dict[tuple[frozenset[tuple[Sort, Sequence[int]]], ...], tuple[Permutation, ...]] = {}
         groups = []
         for world in self.worlds:
             own: Sequence[Renaming] = world.automorphisms if len(world.automorphisms) <= LARGEST_GROUP else ({},)
-            both = [{**old, **more} for old in own for more in renamings(listed, self.sizes)]
-            groups.append(tuple(dict.fromkeys(self._permutation(renaming) for renaming in both)))
+            key = tuple(frozenset(renaming.items()) for renaming in own)
+            if key not in known:
+                both = ({**old, **more} for old in own for more in fresh)
+                known[key] = tuple(dict.fromkeys(map(self._permutation, both)))
+            groups.append(known[key])
         names = ", ".join(sorted(map(str, left_out)))
         why = f"the elements of {names} can be permuted in too many ways" if left_out else ""
         return tuple(groups), tuple(self._block(sort) for sort in sorted_out), why

@@ -26,26 +26,35 @@ class Circuit:
         self._gates: dict[tuple[int, ...], int] = {}
         self._fixed: dict[int, int] = {}
 
+    def copy(self) -> Circuit:
+        """The same circuit, to go on with separately."""
+        other = Circuit()
+        other.count, other.clauses = self.count, self.clauses.copy()
+        other._gates, other._fixed = self._gates.copy(), self._fixed.copy()
+        return other
+
     def variable(self) -> int:
         self.count += 1
         return self.count
 
     def conj(self, literals: Iterable[int]) -> int:
-        members: set[int] = set()
-        for literal in literals:
-            literal = self._fixed.get(literal, literal)
-            if literal == FALSE or -literal in members:
-                return FALSE
-            if literal != TRUE:
-                members.add(literal)
+        members = set(literals)
+        if not members.isdisjoint(self._fixed):
+            members = {self._fixed.get(literal, literal) for literal in members}
+        members.discard(TRUE)
         if len(members) < 2:
             return members.pop() if members else TRUE
+        if FALSE in members:
+            return FALSE
         key = tuple(sorted(members))
         gate = self._gates.get(key)
         if gate is None:
+            opposite = [-member for member in key]
+            if not members.isdisjoint(opposite):
+                return FALSE
             gate = self._gates[key] = self.variable()
-            self.clauses.extend((-gate, member) for member in key)
-            self.clauses.append((gate, *(-member for member in key)))
+            self.clauses += [(-gate, member) for member in key]
+            self.clauses.append((gate, *opposite))
         return gate
 
     def disj(self, literals: Iterable[int]) -> int:

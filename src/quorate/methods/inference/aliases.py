@@ -14,7 +14,7 @@ from random import Random
 from quorate.logic.terms import Equal, Sort, Symbol, Term, Var
 from quorate.logic.transform import symbols_of
 from quorate.methods.inference.language import Aliases, Block
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounded, Question
 from quorate.models.relational import RelationalModel
 
 LOOKS = 16
@@ -87,7 +87,7 @@ def _question(
     largest = max(sizes.values(), default=0)
     for least in range(1, largest + 1) if largest <= MOST_SIZE else ():
         enough = {sort: max(size, least) for sort, size in sizes.items()}
-        question = Question(rigid, enough, orders, None, conditions, (*variables, *constants))
+        question = Question(Grounded(rigid, enough, orders), conditions, (*variables, *constants))
         if question.solve(1):
             return question
     return None

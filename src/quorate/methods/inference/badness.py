@@ -41,7 +41,7 @@ from quorate.logic.transform import (
     substitute,
     symbols_of,
 )
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounds, Question
 from quorate.models.relational import RelationalModel, Transition, Update
 
 DEPTH, MOST_CASES = 3, 8
@@ -114,20 +114,14 @@ def _names(model: RelationalModel) -> set[str]:
     return taken | {choice.name for transition in model.transitions for choice in transition.choices}
 
 
-def origins(
-    model: RelationalModel,
-    sizes: Mapping[Sort, int],
-    orders: Mapping[Sort, Symbol],
-    known: Sequence[Term],
-    together: bool = False,
-) -> list[Origin]:
+def origins(grounds: Grounds, sizes: Mapping[Sort, int], known: Sequence[Term], together: bool = False) -> list[Origin]:
     """Relations that are made true at a point that the parameters of a transition name, with what stays true of it.
 
     If `together`, what stays true as long as all of it does; but not of witnesses of a sort that the relation speaks of itself:
     these have witnesses again, and solvers get lost.
     """
-    found = []
-    steps = {t.name: Question(model, sizes, orders, t, known) for t in model.transitions}
+    found, model = [], grounds.model
+    steps = {t.name: Question(grounds(sizes, t), known) for t in model.transitions}
     for relation in model.state_symbols:
         setters = [(t, u) for t in model.transitions for u in t.updates if u.symbol is relation and not shrinks(u)]
         variables = next((u.variables for _, u in setters), ())

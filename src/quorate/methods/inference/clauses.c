@@ -235,47 +235,66 @@ static int fails(const space *s, const clause *c, const u64 *row) {
    (-1, its column), an element (-2, it), or an entry of a table (number of arguments, where the table starts, and a term and
    a stride for each argument); and then, with its number in front, each atom: an entry, or an equation (-1, two terms).
    What speaks of a variable that has no value (-1) is neither true nor false. */
-static int entry(const int32_t **code, int n, const uint8_t *state, const int32_t *values, int32_t *result) {
-  int32_t at = *(*code)++;
+static int place(const int32_t **code, int n, const int32_t *values, int32_t *at) {
   int known = 1;
+  *at = *(*code)++;
   for (int i = 0; i < n; i++) {
     const int32_t value = values[*(*code)++], stride = *(*code)++;
     known &= value >= 0;
-    at += value * stride;
+    *at += value * stride;
   }
-  if (known) *result = state[at];
   return known;
 }
 
+static void set(u64 *row, int32_t literal) { row[literal / 64] |= 1ull << literal % 64; }
+
+typedef struct { int32_t number, at; } entry;
+
+/* What the terms are in one state. */
+static const int32_t *evaluate(const int32_t *code, int terms, const uint8_t *state, const int32_t *assignment,
+                               int32_t *values) {
+  for (int t = 0; t < terms; t++) {
+    const int32_t n = *code++;
+    int32_t at;
+    values[t] = -1;
+    if (n == -1) values[t] = assignment[*code++];
+    else if (n == -2) values[t] = *code++;
+    else if (place(&code, n, values, &at)) values[t] = state[at];
+  }
+  return code;
+}
+
+/* Where the atoms are looked up depends on what the terms are, which is mostly the same for one state after the other. */
 void rows_of(int count, int width, const uint8_t *states, int assignments, int columns, const int32_t *table, int terms,
              int atoms, const int32_t *code, int words, u64 *rows) {
-  int32_t *values = malloc(((u64)terms + 1) * sizeof *values);
-  for (int s = 0; s < count; s++)
-    for (int a = 0; a < assignments; a++) {
+  int32_t *values = malloc(((u64)terms + 1) * sizeof *values), *last = malloc(((u64)terms + 1) * sizeof *last);
+  entry *entries = malloc(((u64)atoms + 1) * sizeof *entries);
+  u64 *base = malloc(((u64)words + 1) * 8);
+  for (int a = 0; a < assignments; a++) {
+    int n_entries = 0;
+    for (int s = 0; s < count; s++) {
       const uint8_t *state = states + (u64)s * (u64)width;
-      const int32_t *row = table + (u64)a * (u64)columns, *c = code;
+      const int32_t *c = evaluate(code, terms, state, table + (u64)a * (u64)columns, values);
+      if (s == 0 || memcmp(values, last, (u64)terms * sizeof *values)) {
+        memcpy(last, values, (u64)terms * sizeof *values);
+        memset(base, 0, (u64)words * 8);
+        n_entries = 0;
+        for (int i = 0; i < atoms; i++) {
+          const int32_t number = *c++, n = *c++;
+          if (n == -1) {
+            const int32_t left = values[*c++], right = values[*c++];
+            if (left >= 0 && right >= 0) set(base, 2 * number + (left == right));
+          } else if (place(&c, n, values, &entries[n_entries].at)) entries[n_entries++].number = number;
+        }
+      }
       u64 *false_ones = rows + ((u64)s * (u64)assignments + (u64)a) * (u64)words;
-      memset(false_ones, 0, (u64)words * 8);
-      for (int t = 0; t < terms; t++) {
-        const int32_t n = *c++;
-        values[t] = -1;
-        if (n == -1) values[t] = row[*c++];
-        else if (n == -2) values[t] = *c++;
-        else entry(&c, n, state, values, values + t);
-      }
-      for (int i = 0; i < atoms; i++) {
-        const int32_t number = *c++, n = *c++;
-        int32_t holds = 0;
-        int known;
-        if (n == -1) {
-          const int32_t left = values[*c++], right = values[*c++];
-          known = left >= 0 && right >= 0;
-          holds = left == right;
-        } else known = entry(&c, n, state, values, &holds);
-        const int32_t literal = 2 * number + (holds != 0);
-        if (known) false_ones[literal / 64] |= 1ull << literal % 64;
-      }
+      memcpy(false_ones, base, (u64)words * 8);
+      for (int i = 0; i < n_entries; i++) set(false_ones, 2 * entries[i].number + (state[entries[i].at] != 0));
     }
+  }
+  free(base);
+  free(entries);
+  free(last);
   free(values);
 }
 

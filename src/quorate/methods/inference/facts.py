@@ -18,7 +18,6 @@ from quorate.logic.terms import (
     If,
     Or,
     Sort,
-    Symbol,
     Term,
     Var,
     conj,
@@ -29,7 +28,7 @@ from quorate.logic.terms import (
 )
 from quorate.logic.transform import conjuncts, fresh_variables, substitute, symbols_of
 from quorate.methods.inference.badness import shrinks
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounds, Question
 from quorate.methods.inference.states import cases
 from quorate.models.relational import RelationalModel, Transition, Update
 
@@ -37,21 +36,16 @@ MOST_WAYS = 8
 """Into how many combinations of what several transitions leave behind one looks."""
 
 
-def lasting(
-    model: RelationalModel,
-    sizes: Mapping[Sort, int],
-    orders: Mapping[Sort, Symbol],
-    known: Sequence[Term],
-    most: int,
-) -> list[Term]:
+def lasting(grounds: Grounds, sizes: Mapping[Sort, int], known: Sequence[Term], most: int) -> list[Term]:
     """The most facts that hold initially and that every step preserves, given those known; none with more cases than `most`."""
+    model = grounds.model
     found = [fact for fact in dict.fromkeys(_facts(model)) if cases(fact, sizes) <= most]
-    start = Question(model, sizes, orders, None, [item.formula for item in model.initial])
+    start = Question(grounds(sizes), [item.formula for item in model.initial])
     found = [fact for fact in found if not start.solve(-start.grounder.formula(fact, start.before))]
     while found:
         broken: set[Term] = set()
         for transition in model.transitions:
-            step = Question(model, sizes, orders, transition, [*known, *found])
+            step = Question(grounds(sizes, transition), [*known, *found])
             broken |= {
                 fact
                 for fact in found

@@ -34,8 +34,8 @@ from quorate.proof.verdicts import Result
 METHOD = "inference"
 FIRST_SECONDS, A_SLICE = 4.0, 0.5
 """How much processor time the first attempt may take before there is a second, and a turn at first."""
-AN_ATTEMPT, A_SECOND = 200, 500
-"""What a turn and each whole second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
+AN_ATTEMPT, HALF_A_SECOND = 200, 500
+"""What a turn and each whole half second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
 EAGER = 2.0
 """How much processor time refutations that speak of all sides of a violation have before they are the less promising."""
 LATER = 10
@@ -136,7 +136,7 @@ class _Strategy:
             outcome.attempts.append(f"{outcome.settled[-1]}: {failure}")
         self.eager -= seconds
         weight = 1 if self.eager > 0 else self.weight
-        self.cost += weight * (AN_ATTEMPT + max(outcome.queries - queries, A_SECOND * int(seconds)))
+        self.cost += weight * (AN_ATTEMPT + max(outcome.queries - queries, HALF_A_SECOND * int(2 * seconds)))
 
     def _language(self, shape: Shape) -> str:
         return f"{self.name}, {shape}"

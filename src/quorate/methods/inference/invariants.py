@@ -87,14 +87,14 @@ class Invariants:
         sizes = task.sizes(self.shape)
         steps = [self._question(transition, sizes, False) for transition in model.transitions]
         bad = [self._question(transition, sizes, True) for transition in model.transitions]
-        initial = Question(model, sizes, task.orders, None, [item.formula for item in model.initial])
+        initial = Question(task.grounds(sizes), [item.formula for item in model.initial])
         return Search(self.language, bad, layers=[Layer(candidates, [initial, *steps])])
 
     def _question(self, transition: Transition, sizes: Mapping[Sort, int], bad: bool) -> Question:
         """A question about a step from a safe state, or about one that leads to a violation."""
         task = self.task
         unsafe = {"violation": neg(conj(*task.safe.values()))} if bad else {}
-        return Question(task.model, sizes, task.orders, transition, before={**task.safe, **task.lemmas}, after=unsafe)
+        return Question(task.grounds(sizes, transition), before={**task.safe, **task.lemmas}, after=unsafe)
 
     def _ask_also(self, transition: Transition, model: Structure | None, bad: bool) -> bool:
         """Ask a question over larger sizes too; False if that is nothing new, or too much."""

@@ -136,24 +136,35 @@ class Language:
     def _maps(self, choices: list[list[dict[Var, Var]]]) -> tuple[Array, Array]:
         """Maps of literals with their domains as bits, by domain."""
         numbers = {atom: i for i, atom in enumerate(self.atoms)}
+        own = [tuple(v for v in self.variables if v in atom.free) for atom in self.atoms]
+        known: list[dict[tuple[Var | None, ...], tuple[int, int]]] = [{} for _ in self.atoms]
         found: list[tuple[int, list[int]]] = []
+
+        def images(number: int, renaming: dict[Var, Var]) -> tuple[int, int]:
+            """What becomes of an atom and of its negation."""
+            if not all(variable in renaming for variable in own[number]):
+                return -1, -1
+            renamed: Term
+            if number < self.present:
+                (variable,) = own[number]
+                renamed = Equal(renaming[variable], renaming[variable])
+            else:
+                renamed = normal(substitute(self.atoms[number], renaming))
+            standing, negated = self.aliases.get(renamed) or (renamed, False)
+            image = numbers.get(standing, -1)
+            return (2 * image + negated, 2 * image + (not negated)) if image >= 0 else (-1, -1)
+
         for parts in product(*choices):
             renaming: dict[Var, Var] = {}
             for part in parts:
                 renaming |= part
             bits = sum(1 << i for i, v in enumerate(self.variables) if v in renaming)
             row: list[int] = []
-            for number, atom in enumerate(self.atoms):
-                image, negated = -1, False
-                if atom.free & set(self.variables) <= set(renaming):
-                    if number < self.present:
-                        (variable,) = atom.free
-                        image = numbers[Equal(renaming[variable], renaming[variable])]
-                    else:
-                        renamed = normal(substitute(atom, renaming))
-                        standing, negated = self.aliases.get(renamed) or (renamed, False)
-                        image = numbers.get(standing, -1)
-                row += [2 * image + negated, 2 * image + (not negated)] if image >= 0 else [-1, -1]
+            for number, variables in enumerate(own):
+                key = tuple(map(renaming.get, variables))
+                if key not in known[number]:
+                    known[number][key] = images(number, renaming)
+                row += known[number][key]
             found.append((bits, row))
         found.sort(key=lambda item: item[0])
         return (

@@ -17,6 +17,7 @@ from quorate.logic.transform import fresh_name
 from quorate.methods.inference.invariants import Invariants
 from quorate.methods.inference.language import Language
 from quorate.methods.inference.library import LONGEST
+from quorate.methods.inference.questions import Grounds
 from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.states import with_derived
 from quorate.methods.inference.task import Found, Task
@@ -58,6 +59,7 @@ class Projections(Invariants):
         part = copy(task)
         part.protocol = _extended(task.protocol, [item for _, item in found])
         part.model = _extended(task.model, [item for _, item in found])
+        part.grounds = Grounds(part.model, task.orders)
         part.states = [with_derived(part.model, states) for states in task.states]
         super().__init__(part, shape)
 

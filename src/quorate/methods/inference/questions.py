@@ -1,6 +1,7 @@
 """Questions about one state, or one step, over given sizes, with clauses as hypotheses that may be withdrawn.
 
-Each question is a SAT problem that grows: hypotheses are added where a model violates them, never before.
+Each question is a SAT problem that grows: hypotheses are added where a model violates them, never before.  What questions about
+the same step have in common is made once (`Grounded`).
 """
 
 from __future__ import annotations
@@ -29,12 +30,10 @@ class TooHard(Exception):
     """A question took more conflicts than were allowed."""
 
 
-class Question:
-    """Is there a state, or a step, such that..?
+class Grounded:
+    """A state, or a step, of a model over given sizes, as a circuit: what all questions about it begin with.
 
-    `before` and `after` are the tables of its states; without a transition both are the same.  What is `required` holds in
-    the state before; so do the facts that are given with a name, before or after the step, and it is told which of them
-    an answer needed.
+    `before` and `after` are the tables of its states; without a transition both are the same.
     """
 
     def __init__(
@@ -43,50 +42,22 @@ class Question:
         sizes: Mapping[Sort, int],
         orders: Mapping[Sort, Symbol],
         transition: Transition | None = None,
-        required: Iterable[Term] = (),
-        constants: Sequence[Var] = (),
-        before: Mapping[str, Term] = {},
-        after: Mapping[str, Term] = {},
         remembers: bool = False,
     ) -> None:
-        from pysat.solvers import Solver
-
         self.model, self.sizes, self.transition = model, dict(sizes), transition
-        self.name = transition.name if transition else ""
         self.circuit = Circuit()
         self.grounder = Grounder(self.circuit, self.sizes, remembers)
-        self.solver = Solver(name="minisat22")
-        self._fed = 0
         derived = model.derived_symbols
         tables: Tables = {s: self.grounder.table(s) for s in model.symbols if s not in derived}
         for sort, order in orders.items():
             for a, b in combinations(range(self.sizes[sort]), 2):
                 tables[order][a, b], tables[order][b, a] = TRUE, FALSE
         self.before = self._with_derived(tables)
-        self.constants: dict[Var, Ground] = {constant: self.grounder.unknown(constant.sort) for constant in constants}
         for item in model.background():
             if not item.name.startswith("definition of "):
                 self.circuit.require(self.grounder.formula(item.formula, self.before))
-        for formula in required:
-            self.circuit.require(self.grounder.formula(formula, self.before, self.constants))
         self.after = self.before if transition is None else self._step(transition)
-        self._last = self.circuit.count
-        """The last variable that the states and the constants are read from."""
-        self.facts = {
-            name: self.grounder.formula(formula, tables, self.constants)
-            for formulas, tables in ((before, self.before), (after, self.after))
-            for name, formula in formulas.items()
-        }
-        self._readers: dict[bool, list[tuple[Symbol, Array, bool]]] = {}
-        self._grounded: dict[tuple[Term, tuple[int, ...], bool], int] = {}
-        self.refuted = 0
-        """How many candidates had been refuted when hypotheses were last withdrawn."""
-        self._core: set[int] = set()
-        self.used: frozenset[str] = frozenset()
-        """The named facts that the last negative answer needed, as `core` has found them."""
-        self.active: dict[tuple[int, bool], dict[int, int]] = {}
-        """For every clause that is a hypothesis here the literal that switches it on, by its number; by where the clause comes
-        from, and whether it is one about the state after the step."""
+        self._closed: dict[tuple[Term, bool], int] = {}
 
     def _with_derived(self, tables: Tables) -> Tables:
         for item in self.model.derived:
@@ -111,6 +82,78 @@ class Question:
                 inner = {v: ground.constant(a, v.sort) for v, a in zip(update.variables, args, strict=True)}
                 after[update.symbol][args] = ground.term(update.value, tables, {**env, **inner})
         return self._with_derived(after)
+
+    def closed(self, formula: Term, after: bool) -> int:
+        """What a formula without free variables is before or after the step."""
+        if (formula, after) not in self._closed:
+            self._closed[formula, after] = self.grounder.formula(formula, self.after if after else self.before)
+        return self._closed[formula, after]
+
+
+class Grounds:
+    """The states and steps of one model, each grounded once."""
+
+    def __init__(self, model: RelationalModel, orders: Mapping[Sort, Symbol]) -> None:
+        self.model, self.orders = model, orders
+        self._known: dict[tuple[str, tuple[int, ...]], Grounded] = {}
+
+    def __call__(self, sizes: Mapping[Sort, int], transition: Transition | None = None) -> Grounded:
+        key = (
+            transition.name if transition else "",
+            tuple(sizes[sort] for sort in self.model.sorts if sort.uninterpreted),
+        )
+        if key not in self._known:
+            self._known[key] = Grounded(self.model, sizes, self.orders, transition)
+        return self._known[key]
+
+
+class Question:
+    """Is there a state, or a step, such that..?
+
+    What is `required` holds in the state before; so do the facts that are given with a name, before or after the step, and it
+    is told which of them an answer needed.
+    """
+
+    def __init__(
+        self,
+        grounded: Grounded,
+        required: Iterable[Term] = (),
+        constants: Sequence[Var] = (),
+        before: Mapping[str, Term] = {},
+        after: Mapping[str, Term] = {},
+    ) -> None:
+        from pysat.solvers import Solver
+
+        self.model, self.sizes, self.transition = grounded.model, grounded.sizes, grounded.transition
+        self.name = self.transition.name if self.transition else ""
+        required = list(required)
+        held = [grounded.closed(formula, False) for formula in required if not formula.free]
+        self.facts = {name: grounded.closed(formula, False) for name, formula in before.items()}
+        self.facts |= {name: grounded.closed(formula, True) for name, formula in after.items()}
+        """For every named fact the literal that says it."""
+        self.before, self.after = grounded.before, grounded.after
+        self.circuit = grounded.circuit.copy()
+        self.grounder = Grounder(self.circuit, self.sizes, grounded.grounder.remembers)
+        self.solver = Solver(name="minisat22")
+        self._fed = 0
+        self.constants: dict[Var, Ground] = {constant: self.grounder.unknown(constant.sort) for constant in constants}
+        for literal in held:
+            self.circuit.require(literal)
+        for formula in required:
+            if formula.free:
+                self.circuit.require(self.grounder.formula(formula, self.before, self.constants))
+        self._last = self.circuit.count
+        """The last variable that the states and the constants are read from."""
+        self._readers: dict[bool, list[tuple[Symbol, Array, bool]]] = {}
+        self._grounded: dict[tuple[Term, tuple[int, ...], bool], int] = {}
+        self.refuted = 0
+        """How many candidates had been refuted when hypotheses were last withdrawn."""
+        self._core: set[int] = set()
+        self.used: frozenset[str] = frozenset()
+        """The named facts that the last negative answer needed, as `core` has found them."""
+        self.active: dict[tuple[int, bool], dict[int, int]] = {}
+        """For every clause that is a hypothesis here the literal that switches it on, by its number; by where the clause comes
+        from, and whether it is one about the state after the step."""
 
     def leaves_alone(self, formulas: Iterable[Term]) -> bool:
         """Whether the step changes nothing that the formulas speak of."""

@@ -32,7 +32,7 @@ from quorate.proof.checker import sections
 
 A_TRIFLE = 1000
 """How many conflicts a question may take where the answer only makes a refutation shorter."""
-AT_FIRST, QUICK, FEW = 0.4, 1.5, 6
+AT_FIRST, QUICK, FEW = 0.1, 1.5, 6
 """Seconds for an obligation with what should suffice, and with all that is known; if that leaves only a few without an answer,
 these get all the time there is."""
 
@@ -112,7 +112,7 @@ class Refutations:
         sizes = task.sizes(self.shape, constants)
         self.made.append(
             Refuter(
-                task.model, task.orders, sizes, bad, language, task.safe, task.lemmas, task.states, task.seed,
+                task.grounds, sizes, bad, language, task.safe, task.lemmas, task.states, task.seed,
                 f"violation{number}.",
             )
         )  # fmt: skip

@@ -24,10 +24,9 @@ from quorate.methods.inference.badness import Bad
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Deadline, Layer, Search, enumerate_until
 from quorate.methods.inference.language import Language
-from quorate.methods.inference.questions import Item, Question
+from quorate.methods.inference.questions import Grounds, Item, Question
 from quorate.methods.inference.states import Array, States, from_structure, in_order
 from quorate.methods.inference.task import AT_MOST, entries, grown
-from quorate.models.relational import RelationalModel
 from quorate.proof.certificates import Refutation, Step
 
 INITIAL, VIOLATION = "initial", "violation"
@@ -42,8 +41,7 @@ class Refuter:
 
     def __init__(
         self,
-        model: RelationalModel,
-        orders: Mapping[Sort, Symbol],
+        grounds: Grounds,
         sizes: Mapping[Sort, int],
         bad: Bad,
         language: Language,
@@ -57,7 +55,8 @@ class Refuter:
         self.waiting: Candidates | None = None
         """What is being enumerated."""
         self.also: set[Item] = set()
-        self.model, self.orders, self.bad, self.language = model, orders, bad, language
+        self.grounds, self.bad, self.language = grounds, bad, language
+        self.model = model = grounds.model
         self.safe, self.lemmas, self.samples = dict(safe), dict(lemmas), samples
         self.random = Random(seed)
         self.always, self.sizes = bad.always(model), sizes
@@ -78,9 +77,9 @@ class Refuter:
         model, constants, required = self.model, self.bad.constants, list(self.always)
         if name in (INITIAL, VIOLATION):
             required += [item.formula for item in model.initial] if name == INITIAL else [self.bad.formula]
-            return Question(model, sizes, self.orders, None, required, constants, self.lemmas)
+            return Question(self.grounds(sizes), required, constants, self.lemmas)
         before, after = self.safe | self.lemmas, {f"{name}'": formula for name, formula in self.lemmas.items()}
-        return Question(model, sizes, self.orders, model.transition(name), required, constants, before, after)
+        return Question(self.grounds(sizes, model.transition(name)), required, constants, before, after)
 
     def ask_also(self, name: str, model: Structure | None) -> bool:
         """Ask a question over larger sizes too, by one where a model has more; False if that is nothing new, or too much."""
@@ -249,7 +248,7 @@ class Refuter:
         failing: set[Item] = set()
         rows: dict[bool, Array] = {}
         for is_after, structure in states:
-            state = in_order(from_structure(structure), self.orders)
+            state = in_order(from_structure(structure), self.grounds.orders)
             constants = {v: int(state.tables[Symbol(v.name, (), v.sort)].item()) for v in self.bad.constants}
             rows[is_after] = self.language.rows(state, constants)
             for place, layer in enumerate(self.search.layers[: top + 1]):

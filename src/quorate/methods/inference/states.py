@@ -94,6 +94,11 @@ class States:
         table = self.tables[symbol]
         if not args:
             return table.reshape(-1, *[1] * (axes - 1))
+        if all(len(arg) == 1 for arg in args):
+            place = sum(arg * prod(table.shape[i + 2 :]) for i, arg in enumerate(args))
+            assert isinstance(place, numpy.ndarray)
+            lines = table.reshape(len(table), prod(table.shape[1:]))
+            return lines[:, place.ravel()].reshape(len(table), *place.shape[1:])
         rows = numpy.arange(len(table)).reshape(-1, *[1] * (axes - 1))
         found: Array = table[(rows, *(arg.astype(numpy.intp, copy=False) for arg in args))]
         return found
@@ -112,7 +117,8 @@ class States:
         """Some of the states, at random."""
         if count >= self.count:
             return self
-        return self.where(numpy.array(random.sample(range(self.count), count)))
+        generator = numpy.random.default_rng(random.getrandbits(64))
+        return self.where(generator.choice(self.count, count, replace=False, shuffle=False))
 
 
 def grid(variables: Sequence[Var], sizes: Mapping[Sort, int], first: int, axes: int) -> dict[Var, Array]:

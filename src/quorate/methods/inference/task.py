@@ -17,7 +17,7 @@ from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.facts import lasting
 from quorate.methods.inference.houdini import Deadline
 from quorate.methods.inference.language import Block, Language, standard_atoms, total_orders
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounds, Question
 from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.shapes import Shape, shapes
 from quorate.methods.inference.states import States, cases
@@ -73,6 +73,7 @@ class Task:
         self.model = model = slice_for_safety(model)
         """The part of the protocol that is looked at."""
         self.orders = total_orders(model)
+        self.grounds = Grounds(model, self.orders)
         exist = [t for axiom in model.axioms for t in subterms(nnf(axiom.formula)) if isinstance(t, Exists)]
         self.found = {variable.sort for term in exist for variable in term.variables}
         """The sorts in which axioms say that there is an element."""
@@ -95,11 +96,11 @@ class Task:
         assumed += [formula for formula in said if cases(formula, self.first_sizes) <= MOST_CASES]
 
         def found(known: Sequence[Term], together: bool) -> list[Origin]:
-            listed = origins(self.model, self.first_sizes, self.orders, known, together)
+            listed = origins(self.grounds, self.first_sizes, known, together)
             return [origin for origin in listed if cases(origin.lemma, self.first_sizes) <= MOST_CASES]
 
         plain = found(assumed, False)
-        facts = lasting(self.model, self.first_sizes, self.orders, assumed, MOST_CASES) if plain else []
+        facts = lasting(self.grounds, self.first_sizes, assumed, MOST_CASES) if plain else []
         if facts:
             more = found([*assumed, *facts], True)
             known = {part for origin in plain for part in origin.parts}
@@ -114,7 +115,7 @@ class Task:
         sorts = [sort for sort in self.model.sorts if sort.uninterpreted]
         for size, ordered in WALKED:
             sizes = {sort: ordered if sort in self.orders else size for sort in sorts}
-            found = walks(self.model, sizes, self.orders, STEPS, self.seed)
+            found = walks(self.grounds, sizes, STEPS, self.seed)
             if found is not None:
                 yield found
 
@@ -199,7 +200,7 @@ class Task:
             wanted[largest] -= 1
         for changes in sorted(product((0, 1, -1), repeat=len(wanted)), key=lambda c: (sum(map(abs, c)), -sum(c))):
             sizes = {s: n + d for (s, n), d in zip(wanted.items(), changes, strict=True)}
-            if min(sizes.values(), default=1) > 0 and Question(self.model, sizes, self.orders).solve(1):
+            if min(sizes.values(), default=1) > 0 and Question(self.grounds(sizes)).solve(1):
                 return sizes
         return wanted
 

@@ -13,9 +13,9 @@ from random import Random
 import numpy
 
 from quorate.logic.structures import domain
-from quorate.logic.terms import BOOL, Sort, Symbol
+from quorate.logic.terms import BOOL, Sort
 from quorate.logic.transform import symbols_of
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounds, Question
 from quorate.methods.inference.states import Array, States, cases, grid, shape, with_derived
 from quorate.models.relational import RelationalModel, Transition
 
@@ -26,15 +26,14 @@ MOST_CASES = 400_000
 """How often a guard may be evaluated at once."""
 
 
-def walks(
-    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], steps: int, seed: int
-) -> States | None:
+def walks(grounds: Grounds, sizes: Mapping[Sort, int], steps: int, seed: int) -> States | None:
     """The states of random runs; None if there is no initial state of these sizes."""
-    start = _initial_states(model, sizes, orders, Random(seed))
+    model = grounds.model
+    start = _initial_states(grounds, sizes, Random(seed))
     if start is None:
         return None
     if any(_is_rare(transition, sizes) for transition in model.transitions):
-        return _joined(model, list(_solved_runs(model, start, orders, steps, Random(seed))))
+        return _joined(model, list(_solved_runs(grounds, start, steps, Random(seed))))
     generator = numpy.random.default_rng(seed)
     states = start.where(numpy.repeat(numpy.arange(start.count), RUNS))
     seen = [states]
@@ -50,11 +49,9 @@ def _is_rare(transition: Transition, sizes: Mapping[Sort, int]) -> bool:
     return not symbols_of(transition.guard).isdisjoint(transition.choices) or RUNS * WORLDS * values > 50 * MOST_CASES
 
 
-def _solved_runs(
-    model: RelationalModel, start: States, orders: Mapping[Sort, Symbol], steps: int, random: Random
-) -> Iterator[States]:
+def _solved_runs(grounds: Grounds, start: States, steps: int, random: Random) -> Iterator[States]:
     """The states of runs whose steps a solver finds: a few from every initial state."""
-    questions = [Question(model, start.sizes, orders, transition) for transition in model.transitions]
+    questions = [Question(grounds(start.sizes, transition)) for transition in grounds.model.transitions]
     for number in [number for number in range(start.count) for _ in range(SOLVED)]:
         state = start.where(numpy.array([number]))
         yield state
@@ -66,10 +63,8 @@ def _solved_runs(
                 yield state
 
 
-def _initial_states(
-    model: RelationalModel, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], random: Random
-) -> States | None:
-    question = Question(model, sizes, orders, None, [item.formula for item in model.initial])
+def _initial_states(grounds: Grounds, sizes: Mapping[Sort, int], random: Random) -> States | None:
+    question = Question(grounds(sizes), [item.formula for item in grounds.model.initial])
     found = []
     for _ in range(WORLDS):
         question.shuffle(random)
@@ -146,5 +141,6 @@ def _joined(model: RelationalModel, parts: list[States]) -> States:
     tables = {s: numpy.concatenate([part.tables[s] for part in parts]) for s in parts[0].tables}
     columns = [tables[symbol].reshape(len(tables[symbol]), -1) for symbol in model.symbols]
     rows = numpy.concatenate([column.astype(numpy.uint8) for column in columns], axis=1)
-    _, first = numpy.unique(rows, axis=0, return_index=True)
-    return States(parts[0].sizes, len(first), {s: table[first] for s, table in tables.items()})
+    first = {row.tobytes(): number for number, row in reversed(list(enumerate(rows)))}
+    chosen = numpy.array([first[row] for row in sorted(first)])
+    return States(parts[0].sizes, len(chosen), {s: table[chosen] for s, table in tables.items()})

@@ -43,7 +43,7 @@ from quorate.logic.transform import conjuncts, fresh_name, nnf, substitute, subt
 from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants
 from quorate.methods.inference.language import Language
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounded, Question
 from quorate.methods.inference.shapes import Shape, growing
 from quorate.methods.inference.states import with_derived
 from quorate.methods.inference.task import Found, Task, entries
@@ -81,7 +81,7 @@ def hard_goals(
     `known` says of goals that were asked about whether they are valid, None for nobody knows, and learns.
     """
     sizes = {sort: 3 if sort in orders else 2 for sort in model.sorts if sort.uninterpreted}
-    question = Question(model, sizes, orders, remembers=True)
+    question = Question(Grounded(model, sizes, orders, remembers=True))
     new = [goal for goal in goals if goal.formula not in known]
     rest = [goal for goal in new if not _can_fail(question, goal.formula)]
     valid = are_valid(model, (), rest, replace(limits, timeout=QUICK))
@@ -122,7 +122,7 @@ def claims_of(
         start = [*(item.formula for item in model.initial), wrong]
         for size in (1, 2, 4):
             sizes = {sort: min(size, most) if most > 2 else most for sort, most in largest.items()}
-            question = Question(model, sizes, samples.orders, None, start)
+            question = Question(Grounded(model, sizes, samples.orders), start)
             if question.solve(1):
                 samples.learn(question.read(False)[0])
                 break
@@ -139,7 +139,7 @@ def _all_claims(
         for formula in _claims(disj(neg(conj(*goal.hypotheses)), goal.conclusion), samples):
             found[_canonical(formula)] = None
     sizes = {sort: min(size, 3) for sort, size in largest_sizes(model, samples.orders).items()}
-    question = Question(model, sizes, samples.orders, remembers=True)
+    question = Question(Grounded(model, sizes, samples.orders, remembers=True))
     needed = [formula for formula in found if _can_fail(question, formula)]
     elusive = [Goal(str(formula), (), (), formula) for formula in found if formula not in needed]
     valid = are_valid(model, known, elusive, replace(limits, timeout=AT_ONCE))
@@ -380,7 +380,9 @@ class _LargerTask(Task):
         for sort in sorted(sizes, key=lambda sort: sort not in self.orders):
             for size in range(ORDERED if sort in self.orders else OTHERS, sizes[sort], -1):
                 larger = {**sizes, sort: size}
-                if entries(self.model, larger) <= MOST_ENTRIES and Question(self.model, larger, self.orders).solve(1):
+                if entries(self.model, larger) <= MOST_ENTRIES and Question(
+                    Grounded(self.model, larger, self.orders)
+                ).solve(1):
                     sizes = larger
                     break
         return sizes

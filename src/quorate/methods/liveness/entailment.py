@@ -18,7 +18,7 @@ from quorate.methods.induction.obligations import Obligation, is_trivial
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.houdini import Layer, Search
 from quorate.methods.inference.invariants import Invariants
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounded, Question
 from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
 from quorate.models.relational import Named, RelationalModel, Transition
@@ -43,9 +43,9 @@ class Entailment(Invariants):
     def _begin(self, candidates: Candidates) -> Search:
         self.origins, self.also = self.task.origins, set()
         sizes = self.task.sizes(self.shape)
-        model, orders = self.task.model, self.task.orders
+        model = self.task.model
         steps = [self._question(transition, sizes, False) for transition in model.transitions]
-        initial = Question(model, sizes, orders, None, [item.formula for item in model.initial])
+        initial = Question(self.task.grounds(sizes), [item.formula for item in model.initial])
         self.asked = {goal: [self._about(goal, sizes)] for goal in self.goals}
         bad = [question for questions in self.asked.values() for question in questions]
         return Search(self.language, bad, layers=[Layer(candidates, [initial, *steps])])
@@ -66,10 +66,10 @@ class Entailment(Invariants):
     def _about(self, goal: Named, sizes: Mapping[Sort, int]) -> Question:
         """Is there a state that violates the goal?"""
         task, wrong = self.task, neg(self.task.safe[goal.name])
-        return Question(task.model, sizes, task.orders, None, [wrong], before=task.lemmas, remembers=True)
+        return Question(Grounded(task.model, sizes, task.orders, remembers=True), [wrong], before=task.lemmas)
 
     def _question(self, transition: Transition, sizes: Mapping[Sort, int], bad: bool) -> Question:
-        return Question(self.task.model, sizes, self.task.orders, transition, before=self.task.lemmas)
+        return Question(self.task.grounds(sizes, transition), before=self.task.lemmas)
 
     def _prove(self, found: Sequence[int], outcome: Found) -> str | None:
         """A proof for all sizes that the clauses are inductive and imply the goals; `again` if something was learnt instead."""

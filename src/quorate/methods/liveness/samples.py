@@ -15,7 +15,7 @@ import numpy
 
 from quorate.logic.structures import domain
 from quorate.logic.terms import BOOL, Sort, Symbol, Term, Var, exists
-from quorate.methods.inference.questions import Question
+from quorate.methods.inference.questions import Grounded, Grounds, Question
 from quorate.methods.inference.states import Array, States
 from quorate.methods.inference.walks import walks
 from quorate.methods.liveness.graph import assignments, holds, moves
@@ -146,7 +146,7 @@ def collect(model: RelationalModel, item: Liveness, orders: Mapping[Sort, Symbol
         sizes = {sort: min(most[sort], ordered if sort in orders else size) for sort in sorts}
         if prod(sizes.values()) > MOST_ELEMENTS:
             continue
-        found = walks(model, sizes, orders, STEPS, seed)
+        found = walks(Grounds(model, orders), sizes, STEPS, seed)
         if found is not None:
             samples.add(found.choose(random, MOST_STATES), random)
     sizes = {sort: min(most[sort], 3 if sort in orders else 2) for sort in sorts}
@@ -163,8 +163,10 @@ def largest_sizes(model: RelationalModel, orders: Mapping[Sort, Symbol]) -> dict
     found = {}
     for sort in sorts:
         others = (dict.fromkeys(sorts, size) for size in (2, 1, 3))
-        start = next((sizes for sizes in others if Question(model, sizes, orders).solve(1)), dict.fromkeys(sorts, 2))
-        feasible = [n for n in range(1, LARGEST + 1) if Question(model, {**start, sort: n}, orders).solve(1)]
+        start = next(
+            (sizes for sizes in others if Question(Grounded(model, sizes, orders)).solve(1)), dict.fromkeys(sorts, 2)
+        )
+        feasible = [n for n in range(1, LARGEST + 1) if Question(Grounded(model, {**start, sort: n}, orders)).solve(1)]
         found[sort] = max(feasible, default=2)
     return found
 
@@ -173,7 +175,7 @@ def _any_states(
     model: RelationalModel, item: Liveness, sizes: Mapping[Sort, int], orders: Mapping[Sort, Symbol], random: Random
 ) -> States | None:
     """States at random in which the property waits."""
-    question = Question(model, sizes, orders, None, [exists(item.variables, pending(item))])
+    question = Question(Grounded(model, sizes, orders), [exists(item.variables, pending(item))])
     found = []
     for _ in range(WILD):
         question.shuffle(random)
