@@ -10,6 +10,7 @@ setup: .venv/ready
 	@echo "setting up .venv (once)"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 demo: setup

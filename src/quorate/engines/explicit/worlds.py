@@ -89,20 +89,31 @@ class _Search:
 
     def tables(self, prefix: list[int], end: int) -> Iterator[list[int]]:
         """All ways to extend a prefix up to field `end` so that every axiom over the fields so far holds."""
-        position = len(prefix)
+        first = position = len(prefix)
         if position == end:
             yield prefix
             return
-        for value in range(self.domains[position]):
+        values = [*prefix, *[-1] * (end - first)]
+        while position >= first:
+            values[position] += 1
+            if values[position] == self.domains[position]:
+                values[position] = -1
+                position -= 1
+                continue
             self.tried += 1
             if self.tried > MOST_TABLES:
                 raise InstanceError(
                     "there are too many interpretations of the rigid symbols at these sizes; "
                     "take smaller sizes, or restrict them with --where"
                 )
-            extended = [*prefix, value]
-            if all(check((), extended, ()) for check in self.checks[position]):
-                yield from self.tables(extended, end)
+            for check in self.checks[position]:
+                if not check((), values, ()):
+                    break
+            else:
+                if position + 1 == end:
+                    yield values.copy()
+                else:
+                    position += 1
 
     def worlds(self) -> list[World]:
         found: list[tuple[list[int], list[Renaming]]] = [] if self.refuted else [([], [{}])]

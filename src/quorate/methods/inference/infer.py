@@ -34,8 +34,9 @@ from quorate.proof.verdicts import Result
 METHOD = "inference"
 FIRST_SECONDS, A_SLICE = 4.0, 0.5
 """How much processor time the first attempt may take before there is a second, and a turn at first."""
-AN_ATTEMPT, HALF_A_SECOND = 200, 500
-"""What a turn and each whole half second of it cost, in queries: whichever kind of proof has cost less has the next turn."""
+AN_ATTEMPT, HALF_A_SECOND = 200, 800
+"""What a turn and each whole half second of it cost, in queries: whichever kind of proof has cost less has the next turn, of
+equals the one that had the last."""
 EAGER = 2.0
 """How much processor time refutations that speak of all sides of a violation have before they are the less promising."""
 LATER = 10
@@ -228,10 +229,10 @@ def infer(
             outcome.results = _violation(task)
             if outcome.results:
                 return outcome
-            strategies = _strategies(task)
+            strategies, last = _strategies(task), None
         while outcome.certificate is None and time.monotonic() < started + options.seconds:
-            cheapest = min(strategies, key=lambda strategy: strategy.cost)
-            cheapest.go_on(task, outcome, started + options.seconds, options.settled)
+            last = min(strategies, key=lambda strategy: (strategy.cost, strategy is not last))
+            last.go_on(task, outcome, started + options.seconds, options.settled)
     except KeyboardInterrupt:
         outcome.interrupted, reason = True, "interrupted"
     seconds = time.monotonic() - started

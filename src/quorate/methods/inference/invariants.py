@@ -50,6 +50,8 @@ class Invariants:
             task.progress(f"{shape}: candidates")
             if self.waiting is None:
                 self.waiting = task.candidates(self.language)
+                if not self.waiting.rows and (first := self._initial()).solve(1):
+                    self.waiting.keep(self.language.rows(*first.read(False)))
             enumerate_until(self.waiting, task.until)
             self.search, self.waiting = self._begin(self.waiting), None
         search = self.search
@@ -87,8 +89,12 @@ class Invariants:
         sizes = task.sizes(self.shape)
         steps = [self._question(transition, sizes, False) for transition in model.transitions]
         bad = [self._question(transition, sizes, True) for transition in model.transitions]
-        initial = Question(task.grounds(sizes), [item.formula for item in model.initial])
-        return Search(self.language, bad, layers=[Layer(candidates, [initial, *steps])])
+        return Search(self.language, bad, layers=[Layer(candidates, [self._initial(), *steps])])
+
+    def _initial(self) -> Question:
+        """A question about an initial state."""
+        task = self.task
+        return Question(task.grounds(task.sizes(self.shape)), [item.formula for item in task.model.initial])
 
     def _question(self, transition: Transition, sizes: Mapping[Sort, int], bad: bool) -> Question:
         """A question about a step from a safe state, or about one that leads to a violation."""

@@ -32,7 +32,7 @@ from quorate.proof.checker import sections
 
 A_TRIFLE = 1000
 """How many conflicts a question may take where the answer only makes a refutation shorter."""
-AT_FIRST, QUICK, FEW = 0.1, 1.5, 6
+AT_FIRST, QUICK, FEW = 0.05, 1.5, 6
 """Seconds for an obligation with what should suffice, and with all that is known; if that leaves only a few without an answer,
 these get all the time there is."""
 

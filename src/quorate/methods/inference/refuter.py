@@ -18,7 +18,7 @@ import numpy
 
 from quorate.logic import sexpr
 from quorate.logic.structures import Structure, domain
-from quorate.logic.terms import Sort, Symbol, Term, Var
+from quorate.logic.terms import Sort, Symbol, Term, Var, conj
 from quorate.logic.transform import substitute
 from quorate.methods.inference.badness import Bad
 from quorate.methods.inference.clauses import Candidates
@@ -127,18 +127,16 @@ class Refuter:
     def _keep(self, candidates: Candidates, where: Candidates | None) -> None:
         """Rows of the samples, for some values of the names; only of states in which all clauses of `where` hold."""
         known = set(self.language.constants)
-        always = [part for part in self.always if part.free <= known]
+        always = conj(*(part for part in self.always if part.free <= known))
         for states in self.samples:
             each = sum(group.count for group in self.language.groups(states.sizes))
             valuations = self._valuations(states)
             count = max(1, MOST_ROWS // (each * len(valuations)))
             for valuation in valuations:
-                part = states.choose(self.random, count)
-                for condition in always:
-                    holds = numpy.broadcast_to(part.evaluate(condition, valuation), (part.count, 1))[:, 0]
-                    part = part.where(holds)
-                if not part.count:
+                holds = numpy.broadcast_to(states.evaluate(always, valuation), (states.count, 1))[:, 0]
+                if not holds.any():
                     continue
+                part = states.choose(self.random, count, holds)
                 rows = self.language.rows(part, valuation)
                 if where is not None:
                     fails = where.fails(rows)
@@ -169,15 +167,13 @@ class Refuter:
         """One more layer."""
         if self.waiting is None:
             self.waiting = Candidates(self.language)
-            if backwards:
-                self._backward_rows(self.waiting)
-            elif not self.search.layers:
-                self._keep(self.waiting, None)
-            else:
-                self._keep(self.waiting, self.search.layers[1].candidates)
-                for first in self.ends[INITIAL]:
-                    if self.search.consistent(first):
-                        self.waiting.keep(self.language.rows(*first.read(False)))
+        if backwards and not self.waiting.rows:
+            self._backward_rows(self.waiting)
+        elif not self.waiting.rows:
+            self._keep(self.waiting, self.search.layers[1].candidates if self.search.layers else None)
+            for first in self.ends[INITIAL]:
+                if self.search.consistent(first):
+                    self.waiting.keep(self.language.rows(*first.read(False)))
         enumerate_until(self.waiting, self.search.until)
         begin = self.ends[VIOLATION if backwards else INITIAL]
         self.search.layers.append(Layer(self.waiting, [*begin, *self.steps], backwards))

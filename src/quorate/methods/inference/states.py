@@ -113,12 +113,15 @@ class States:
         tables = {s: table if len(table) == 1 else table[chosen] for s, table in self.tables.items()}
         return States(self.sizes, int(chosen.sum()) if chosen.dtype == bool else len(chosen), tables)
 
-    def choose(self, random: Random, count: int) -> States:
-        """Some of the states, at random."""
-        if count >= self.count:
+    def choose(self, random: Random, count: int, among: Array | None = None) -> States:
+        """Some of the states, or of those that are `among` them, at random."""
+        if among is None and count >= self.count:
             return self
+        numbers = numpy.arange(self.count) if among is None else numpy.flatnonzero(among)
+        if count >= len(numbers):
+            return self.where(numbers)
         generator = numpy.random.default_rng(random.getrandbits(64))
-        return self.where(generator.choice(self.count, count, replace=False, shuffle=False))
+        return self.where(generator.choice(numbers, count, replace=False, shuffle=False))
 
 
 def grid(variables: Sequence[Var], sizes: Mapping[Sort, int], first: int, axes: int) -> dict[Var, Array]:

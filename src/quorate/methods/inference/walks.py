@@ -55,11 +55,14 @@ def _solved_runs(grounds: Grounds, start: States, steps: int, random: Random) ->
     for number in [number for number in range(start.count) for _ in range(SOLVED)]:
         state = start.where(numpy.array([number]))
         yield state
+        untried = list(questions)
         for _ in range(steps):
-            question = random.choice(questions)
+            if not untried:
+                break
+            question = untried.pop(random.randrange(len(untried)))
             question.shuffle(random)
             if question.solve(1, fixed=question.fixed(state, {}, False)):
-                state = question.read(True)[0]
+                state, untried = question.read(True)[0], list(questions)
                 yield state
 
 

@@ -45,10 +45,9 @@ class Entailment(Invariants):
         sizes = self.task.sizes(self.shape)
         model = self.task.model
         steps = [self._question(transition, sizes, False) for transition in model.transitions]
-        initial = Question(self.task.grounds(sizes), [item.formula for item in model.initial])
         self.asked = {goal: [self._about(goal, sizes)] for goal in self.goals}
         bad = [question for questions in self.asked.values() for question in questions]
-        return Search(self.language, bad, layers=[Layer(candidates, [initial, *steps])])
+        return Search(self.language, bad, layers=[Layer(candidates, [self._initial(), *steps])])
 
     def _do_with_less(self) -> bool:
         assert self.search is not None
