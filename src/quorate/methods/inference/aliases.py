@@ -88,6 +88,16 @@ def _question(
     for least in range(1, largest + 1) if largest <= MOST_SIZE else ():
         enough = {sort: max(size, least) for sort, size in sizes.items()}
         question = Question(Grounded(rigid, enough, orders), conditions, (*variables, *constants))
+        _number(question, [sort for sort in enough if sort not in orders])
         if question.solve(1):
             return question
     return None
+
+
+def _number(question: Question, sorts: Sequence[Sort]) -> None:
+    """The first of the variables and constants of a sort is its first element, the second one of the first two, and so on:
+    elements have no names of their own, so they can be numbered like that."""
+    for sort in sorts:
+        values = [value for variable, value in question.constants.items() if variable.sort is sort]
+        for place, value in enumerate(values, 1):
+            question.circuit.require(question.circuit.disj(value[:place]))

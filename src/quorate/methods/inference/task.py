@@ -16,7 +16,7 @@ from quorate.methods.inference.badness import Origin, origins
 from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.facts import lasting
 from quorate.methods.inference.houdini import Deadline
-from quorate.methods.inference.language import Block, Language, standard_atoms, total_orders
+from quorate.methods.inference.language import Aliases, Block, Language, standard_atoms, total_orders
 from quorate.methods.inference.questions import Grounds, Question
 from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.shapes import Shape, shapes
@@ -77,6 +77,8 @@ class Task:
         exist = [t for axiom in model.axioms for t in subterms(nnf(axiom.formula)) if isinstance(t, Exists)]
         self.found = {variable.sort for term in exist for variable in term.variables}
         """The sorts in which axioms say that there is an element."""
+        self._aliases: dict[tuple[tuple[tuple[Sort, int], ...], tuple[Var, ...]], Aliases] = {}
+        """By the variables and constants of a language."""
         self.samples: list[Sample] = []
         self.walked: list[States] = []
         if states is None:
@@ -172,8 +174,10 @@ class Task:
             blocks.append(Block(sort, tuple(names), self.orders.get(sort)))
         model = replace(self.model, symbols=tuple(s for s in self.model.symbols if s not in unspoken))
         atoms = standard_atoms(model, blocks, constants)
-        same = aliases(model, blocks, constants, self.orders, atoms)
-        return Language(blocks, constants, atoms, shape.literals, shape.total, same)
+        key = tuple(shape.variables.items()), tuple(constants)
+        if key not in self._aliases:
+            self._aliases[key] = aliases(model, blocks, constants, self.orders, atoms)
+        return Language(blocks, constants, atoms, shape.literals, shape.total, self._aliases[key])
 
     def candidates(self, language: Language) -> Candidates:
         """What has to be enumerated for a language: rows of the samples."""
