@@ -2,8 +2,8 @@
 
     python bench/verify.py [--time SECONDS] [--rows FILE] [--output FILE] FILE...
 
-Methods that look for proofs are asked one after the other; after one has answered, the others get three times as long as it
-took.  Methods that look for violations are asked only where none of them answers and --hunt is given: what has a proof has no
+Methods that look for proofs are asked one after the other; after one has answered, the others get one and a half times as long
+as it took: what takes longer is not the best.  Methods that look for violations are asked only where none of them answers and --hunt is given: what has a proof has no
 violation.  --rows keeps what was measured, and a later run goes on from there.
 """
 
@@ -51,7 +51,7 @@ def measured(path: Path, seconds: float, hunt: bool) -> dict[str, Any]:
             single[method.name] = run(path, limit, method.name)
             verdict, cpu = single[method.name]
             if answers(verdict):
-                limit = min(limit, max(LEAST, 3 * cpu))
+                limit = min(limit, max(LEAST, 1.5 * cpu))
     found = any(answers(verdict) for verdict, _ in single.values())
     return {"single": single, "verify": run(path, seconds, None) if found else ("not asked", 0.0)}
 

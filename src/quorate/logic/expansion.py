@@ -28,8 +28,8 @@ from quorate.logic.terms import (
     Symbol,
     Term,
     Var,
-    neg,
 )
+from quorate.logic.transform import parts_of
 
 Ground = Any
 """A ground value, as the subclass represents it."""
@@ -139,7 +139,7 @@ class Expander(ABC):
         where a part settles an instance, there is none for any values of the others.
         """
         junction: type[Term] = Or if universal else And
-        parts = list(_parts(body, junction))
+        parts = list(parts_of(body, junction))
         place = {variable: number for number, variable in enumerate(variables)}
         due: list[list[Term]] = [[] for _ in variables]
         for part in parts:
@@ -192,21 +192,6 @@ class Expander(ABC):
             ],
             symbol.sort,
         )
-
-
-def _parts(body: Term, junction: type[Term]) -> Iterator[Term]:
-    """The parts of a disjunction or a conjunction, as far as it is one."""
-    if isinstance(body, junction) and isinstance(body, And | Or):
-        for part in body.args:
-            yield from _parts(part, junction)
-    elif junction is Or and isinstance(body, Implies):
-        yield from _parts(neg(body.left), junction)
-        yield from _parts(body.right, junction)
-    elif isinstance(body, Not) and isinstance(body.arg, And | Or) and not isinstance(body.arg, junction):
-        for part in body.arg.args:
-            yield from _parts(neg(part), junction)
-    else:
-        yield body
 
 
 _BY_KIND: dict[type[Term], Callable[[Expander, Any, Tables, dict[Var, Ground]], Ground]] = {

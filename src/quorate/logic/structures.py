@@ -32,6 +32,7 @@ from quorate.logic.terms import (
     Term,
     Var,
 )
+from quorate.logic.transform import parts_of
 
 Value = bool | int
 """A truth value, an integer, or the index of an element of its sort."""
@@ -143,18 +144,26 @@ class Evaluator:
                 apply, first, second = _OPERATORS[op], self.compile(left), self.compile(right)
                 return lambda structure, env: apply(first(structure, env), second(structure, env))
             case Quantified(variables, body):
-                return self._quantifier(variables, self.compile(body), isinstance(term, Forall))
+                return self._quantifier(variables, body, isinstance(term, Forall))
         raise TypeError(f"not a term: {term!r}")
 
-    def _quantifier(self, variables: tuple[Var, ...], body: Compiled, universal: bool) -> Compiled:
+    def _quantifier(self, variables: tuple[Var, ...], body: Term, universal: bool) -> Compiled:
+        """Of a disjunction for all, each part is looked at as soon as its variables have values: where it is true, the values of
+        the other variables do not matter.  So with a conjunction for some, where a part is false."""
         domains = [domain(variable.sort, self.sizes) for variable in variables]
+        place = {variable: number for number, variable in enumerate(variables)}
+        due: list[list[Compiled]] = [[] for _ in variables]
+        for part in parts_of(body, Or if universal else And):
+            due[max((place[v] for v in part.free if v in place), default=0)].append(self.compile(part))
 
-        def run(structure: Structure, env: dict[Var, Value]) -> bool:
-            inner = dict(env)
-            for values in product(*domains):
-                inner.update(zip(variables, values, strict=True))
-                if bool(body(structure, inner)) != universal:
-                    return not universal
-            return universal
+        def decided(number: int, structure: Structure, env: dict[Var, Value]) -> bool:
+            """Whether values of the variables from this one on decide the whole: against all, or for some."""
+            for value in domains[number]:
+                env[variables[number]] = value
+                if any(bool(part(structure, env)) == universal for part in due[number]):
+                    continue
+                if number + 1 == len(variables) or decided(number + 1, structure, env):
+                    return True
+            return False
 
-        return run
+        return lambda structure, env: decided(0, structure, dict(env)) != universal

@@ -231,6 +231,21 @@ def conjuncts(formula: Term) -> list[Term]:
     return [] if formula is TRUE else [formula]
 
 
+def parts_of(body: Term, junction: type[Term]) -> Iterator[Term]:
+    """The parts of a disjunction or a conjunction, as far as it is one."""
+    if isinstance(body, junction) and isinstance(body, And | Or):
+        for part in body.args:
+            yield from parts_of(part, junction)
+    elif junction is Or and isinstance(body, Implies):
+        yield from parts_of(neg(body.left), junction)
+        yield from parts_of(body.right, junction)
+    elif isinstance(body, Not) and isinstance(body.arg, And | Or) and not isinstance(body.arg, junction):
+        for part in body.arg.args:
+            yield from parts_of(neg(part), junction)
+    else:
+        yield body
+
+
 def skolem_constants(formula: Term, taken: Callable[[str], bool]) -> tuple[list[Symbol], Term]:
     """Replace the outermost existential variables of an asserted formula by fresh constants.
 

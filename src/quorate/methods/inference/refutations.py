@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from quorate.engines.smt.session import Answer, Goal, Group, solve, solve_here
+from quorate.engines.smt.session import Answer, Goal, Group, Limits, solve, solve_here
 from quorate.logic.structures import Structure
 from quorate.logic.terms import Apply, Symbol, Var
 from quorate.methods.inference.badness import (
@@ -32,9 +32,9 @@ from quorate.proof.checker import sections
 
 A_TRIFLE = 1000
 """How many conflicts a question may take where the answer only makes a refutation shorter."""
-AT_FIRST, QUICK, FEW = 0.05, 1.5, 6
-"""Seconds for an obligation with what should suffice, and with all that is known; if that leaves only a few without an answer,
-these get all the time there is."""
+AT_ONCE, SOON, QUICK, FEW = 0.05, 0.4, 1.5, 6
+"""Seconds for an obligation: with what should suffice, twice, and then with all that is known.  If the first leaves only a few
+without an answer, all that is known may answer them at once; if the last does, these get all the time there is."""
 
 
 class Refutations:
@@ -137,11 +137,12 @@ def _prove_refutations(
     listed = [section for section in sections(model, certificate) if section.obligations]
     constants = [Symbol(v.name, (), v.sort) for refuter in refuters for v in refuter.bad.constants]
     names = {pair: name for name, pair in items.items()}
-    groups, small, asked = [], [], []
+    groups, small, asked, about = [], [], [], []
     for section in listed:
         transition = _transition(model, section.obligations[0].name)
         extra = [c.symbol for c in transition.constants.values() if isinstance(c, Apply)] if transition else []
         extra += list(transition.choices) if transition else []
+        step = transition.name if transition else None
         for obligation in section.obligations:
             goal = Goal(obligation.name, obligation.negation)
             asked.append(obligation.name)
@@ -154,28 +155,8 @@ def _prove_refutations(
                 optional = {*(item.name for item in lemmas), *task.safe, *items}
                 hypotheses = tuple(h for h in hypotheses if h.name.rstrip("'") not in optional or h.name in hint)
             small.append(Group(hypotheses, (goal,)))
-    hints: dict[str, tuple[str, ...]] = {}
-    failed: dict[str, Answer] = {}
-    first, quick = (replace(task.limits, timeout=min(seconds, task.limits.timeout)) for seconds in (AT_FIRST, QUICK))
-    left = list(range(len(asked)))
-    for listed_groups, patience in ((small, first), (groups, quick), (groups, task.limits)):
-        if patience is task.limits and (len(left) > FEW or any(answer.status == "sat" for answer in failed.values())):
-            break
-        failed = {}
-        patience = task.until.within(patience, len(left)) if patience is task.limits else patience
-        wanted = [listed_groups[number] for number in left]
-        if patience is first:
-            answers = ((number, solve_here(group, patience)[0]) for number, group in enumerate(wanted))
-        else:
-            answers = ((number, answer) for number, _, answer in solve(wanted, patience))
-        for number, answer in answers:
-            name = asked[left[number]]
-            if answer.status == "unsat":
-                used = (item.name for item in answer.core if not item.name.startswith("guard "))
-                hints[name] = tuple(dict.fromkeys(used))
-            else:
-                failed[name] = answer
-        left = [number for number in left if asked[number] in failed]
+            about.append((refuter.name, refuter.about(item, step)) if refuter else ("", goal.name))
+    hints, failed = _answers(task, asked, about, small, groups)
     if not failed:
         outcome.certificate = certify(model, model.safety, lemmas, hints, refutations)
         outcome.invariants = lemmas
@@ -205,6 +186,53 @@ def _prove_refutations(
             assert states[0] is not None
             learnt |= refuter.learn(item, states[0], states[1])
     return "again" if learnt else f"the solvers do not answer: {', '.join(sorted(failed))}"
+
+
+def _answers(
+    task: Task,
+    asked: Sequence[str],
+    about: Sequence[tuple[str, str]],
+    small: Sequence[Group],
+    groups: Sequence[Group],
+) -> tuple[dict[str, tuple[str, ...]], dict[str, Answer]]:
+    """What each obligation that holds leans on, and answers for some that do not, or that are not decided.
+
+    `small` has what should suffice for each, `groups` all that is known.  Of obligations that are about the same question one
+    that does not hold is enough.
+    """
+    hints: dict[str, tuple[str, ...]] = {}
+    said: dict[int, Answer] = {}
+
+    def ask(numbers: Sequence[int], listed: Sequence[Group], limits: Limits) -> list[int]:
+        """Ask about some; those without a proof."""
+        wanted = [listed[number] for number in numbers]
+        if limits.timeout <= SOON:
+            answers = ((place, solve_here(group, limits)[0]) for place, group in enumerate(wanted))
+        else:
+            answers = ((place, answer) for place, _, answer in solve(wanted, limits))
+        for place, answer in answers:
+            said[numbers[place]] = answer
+            if answer.status == "unsat":
+                used = (item.name for item in answer.core if not item.name.startswith("guard "))
+                hints[asked[numbers[place]]] = tuple(dict.fromkeys(used))
+        return [number for number in numbers if said[number].status != "unsat"]
+
+    def within(seconds: float) -> Limits:
+        return replace(task.limits, timeout=min(seconds, task.limits.timeout))
+
+    left = ask(range(len(asked)), small, within(AT_ONCE))
+    if len(left) <= FEW:
+        left = ask(left, groups, within(AT_ONCE))
+    hard = [number for number in left if said[number].status == "unknown"]
+    solved = set(hard) - set(ask(hard, small, within(SOON)))
+    left = [number for number in left if number not in solved]
+    first = list({about[number]: number for number in reversed(left)}.values())
+    failed = ask(first, groups, within(QUICK))
+    if not any(said[number].status == "sat" for number in failed):
+        failed += ask([number for number in left if number not in first], groups, within(QUICK))
+        if len(failed) <= FEW and not any(said[number].status == "sat" for number in failed):
+            failed = ask(failed, groups, task.until.within(task.limits, len(failed)))
+    return hints, {asked[number]: said[number] for number in failed}
 
 
 def _about(
