@@ -3,8 +3,8 @@
     python bench/verify.py [--time SECONDS] [--rows FILE] [--output FILE] FILE...
 
 Methods that look for proofs are asked one after the other; after one has answered, the others get one and a half times as long
-as it took: what takes longer is not the best.  Methods that look for violations are asked only where none of them answers and --hunt is given: what has a proof has no
-violation.  --rows keeps what was measured, and a later run goes on from there.
+as it took: what takes longer is not the best.  Methods that look for violations are asked only where none of them answers and
+--hunt is given: what has a proof has no violation.  --rows keeps what was measured, and a later run goes on from there.
 """
 
 from __future__ import annotations
