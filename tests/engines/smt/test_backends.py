@@ -119,6 +119,14 @@ def test_cores_name_what_is_needed(lazy):
     assert (reply.status, set(reply.core)) == ("unsat", {1, 2})
 
 
+def test_the_hypotheses_of_a_question_come_first_and_others_where_they_are_needed():
+    hypotheses = [RAISED(), MARKED(FIRST()), Equal(FIRST(), LAST()), Not(RAISED()), Not(EDGE(FIRST(), FIRST()))]
+    made, _ = task("z3", hypotheses, [Not(MARKED(LAST()))], lazy=True)
+    goal = made.questions[0].goal
+    assert set(open_backend(made).ask(Question(goal, (0, 3))).core) == {0, 3}
+    assert set(open_backend(made).ask(Question(goal, (1,))).core) in ({1, 2}, {0, 3})
+
+
 def test_cvc5_names_what_suffices_when_asked():
     hypotheses = [RAISED(), MARKED(FIRST()), Equal(FIRST(), LAST()), Not(EDGE(FIRST(), FIRST()))]
     made, _ = task("cvc5", hypotheses, [Not(MARKED(LAST()))])

@@ -5,7 +5,7 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate.engines.smt.ground import FALSE, TRUE, Circuit, Grounder, SatSolver
+from quorate.engines.smt.ground import FALSE, TRUE, Circuit, Grounder, SatSolver, enough
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.logic import terms as logic
 from quorate.logic.structures import EvaluationError, Structure, domain
@@ -411,3 +411,33 @@ def test_conditionals_between_elements():
     chosen = If(Apply(condition), first(), second())
     circuit.require(-grounder.formula(logic.Or((Equal(chosen, first()), Equal(chosen, second()))), tables))
     assert SatSolver(circuit).solve() is False
+
+
+# -- which hypotheses suffice ------------------------------------------------------------------------------------------
+
+
+def possible(size, *asserted):
+    """Whether formulas hold together in a structure with so many elements of each sort."""
+    circuit = Circuit()
+    grounder = Grounder(circuit, {NODE: size, VALUE: size})
+    tables = {symbol: grounder.table(symbol) for symbol in SYMBOLS}
+    for formula in asserted:
+        circuit.require(grounder.formula(formula, tables))
+    return SatSolver(circuit).solve()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(formulas(), max_size=4), formulas(), st.integers(1, 2))
+def test_enough_is_enough_and_not_more(hypotheses, goal, size):
+    found = enough(hypotheses, goal, size)
+    if possible(size, *hypotheses, goal):
+        assert found == ()
+    else:
+        assert not possible(size, goal, *(hypotheses[number] for number in found))
+        for left_out in found:
+            assert possible(size, goal, *(hypotheses[number] for number in found if number != left_out))
+
+
+def test_nothing_is_said_about_integers():
+    count = Symbol("count", (), INT)
+    assert enough([Equal(count(), count()), MARKED(LAST())], logic.neg(MARKED(LAST())), 2) == ()

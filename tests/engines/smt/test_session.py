@@ -144,7 +144,7 @@ def test_hard_questions_are_left_alone_once_one_goal_is_refuted():
 
 
 def test_an_open_question_is_put_to_the_others(monkeypatch):
-    """After the first try the hypotheses come one by one, cvc5 joins in, and z3 starts afresh."""
+    """After the first try hypotheses come one by one, the likely ones first, cvc5 joins in, and z3 starts afresh."""
     asked = []
 
     def no_idea(tasks, jobs):
@@ -155,6 +155,7 @@ def test_an_open_question_is_put_to_the_others(monkeypatch):
 
     def second(tasks, jobs):
         asked.append([(task.backend, task.lazy is not None, task.timeout) for task in tasks])
+        assert [task.questions[0].using for task in tasks] == [(0,), None, None]
         return (1, Reply("unsat", backend="cvc5")) if len(asked) > 2 else (0, Reply("unknown", "timeout"))
 
     monkeypatch.setattr(session, "run", no_idea)

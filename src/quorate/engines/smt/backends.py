@@ -48,7 +48,10 @@ class RawModel:
 
 @dataclass(frozen=True)
 class Question:
-    """Is this goal satisfiable together with the hypotheses, or with those of the given indices only?"""
+    """Is this goal satisfiable together with the hypotheses, or with those of the given indices only?
+
+    Where hypotheses are brought in one by one, those of the given indices are the first.
+    """
 
     goal: str
     using: tuple[int, ...] | None = None
@@ -188,7 +191,7 @@ class LazyZ3Backend:
         import z3
 
         solver, literals = self.inner.solver, self.inner.assumptions
-        active = list(self.always)
+        active = list(dict.fromkeys((*self.always, *(question.using or ()))))
         ends = time.monotonic() + self.timeout
         solver.push()
         try:

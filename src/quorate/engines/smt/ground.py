@@ -12,9 +12,13 @@ from typing import Any
 from quorate.logic.expansion import Expander, Ground, Tables
 from quorate.logic.structures import EvaluationError, Structure, Value, argument_tuples
 from quorate.logic.terms import BOOL, INT, Quantified, Sort, Symbol, Term, Var
+from quorate.logic.transform import sorts_of, symbols_of
 
 TRUE, FALSE = 1, -1
 """The constant literals; every other literal is a variable's number or its negation."""
+
+CONFLICTS = 2_000
+"""How hard a question about which hypotheses suffice may be."""
 
 
 class Circuit:
@@ -210,6 +214,39 @@ class Grounder(Expander):
         literal = self.term(term, tables, dict(env or {}))
         assert isinstance(literal, int)
         return literal
+
+
+def enough(hypotheses: Sequence[Term], goal: Term, size: int) -> tuple[int, ...]:
+    """Which hypotheses exclude the goal where every sort has so many elements, none of them in vain; none if all of them do not.
+
+    None either where this is hard to say, or there are integers.
+    """
+    from pysat.solvers import Solver
+
+    formulas = (*hypotheses, goal)
+    circuit = Circuit()
+    grounder = Grounder(circuit, {sort: size for sort in sorts_of(*formulas) if sort.uninterpreted})
+    try:
+        tables = {symbol: grounder.table(symbol) for symbol in symbols_of(*formulas)}
+        *literals, wanted = [grounder.formula(formula, tables) for formula in formulas]
+    except EvaluationError:
+        return ()
+    circuit.require(wanted)
+    with Solver(name="minisat22", bootstrap_with=circuit.clauses) as solver:
+
+        def core(chosen: Sequence[int]) -> tuple[int, ...] | None:
+            """Those of the chosen hypotheses that exclude the goal; None if they do not."""
+            solver.conf_budget(CONFLICTS)
+            if solver.solve_limited(assumptions=[literals[number] for number in chosen]) is not False:
+                return None
+            needed = set(solver.get_core() or ())
+            return tuple(number for number in chosen if literals[number] in needed)
+
+        found = core(range(len(literals))) or ()
+        for number in found:
+            if number in found:
+                found = core([other for other in found if other != number]) or found
+    return found
 
 
 class SatSolver:

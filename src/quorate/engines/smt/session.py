@@ -1,8 +1,8 @@
 """Questions about formulas: is this set satisfiable, and if so, by which finite structure?
 
 `solve` answers many goals over shared hypotheses: z3 first, quickly; what it leaves open is raced between z3 with a
-growing set of hypotheses, cvc5, and z3 afresh.  A structure is handed out only after our own evaluator has confirmed
-that every formula holds in it.
+growing set of hypotheses (first those that suffice over two elements of each sort), cvc5, and z3 afresh.  A structure is
+handed out only after our own evaluator has confirmed that every formula holds in it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from quorate.engines.smt.backends import (
     decode,
     open_backend,
 )
+from quorate.engines.smt.ground import enough
 from quorate.engines.smt.smtlib import Vocabulary
 from quorate.engines.smt.workers import race, run
 from quorate.logic.structures import EvaluationError, Evaluator, Structure
@@ -44,6 +45,9 @@ class Limits:
 
 QUICK_SECONDS = 1.5
 """How long the first solver may think about a goal before others join in."""
+
+SMALL = 2
+"""How many elements of each sort decide which hypotheses a stubborn goal is tried with first."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,9 @@ class _Prepared:
 
     def lazy_task(self, limits: Limits, timeout: float, goal: int) -> Task:
         terms = tuple(item.formula for item in self.group.hypotheses)
-        return replace(self.task(limits, "z3", timeout, [goal]), lazy=(self.vocabulary, terms))
+        question = Question(self.goals[goal], enough(terms, self.group.goals[goal].formula, SMALL))
+        task = self.task(limits, "z3", timeout, [goal])
+        return replace(task, questions=(question,), lazy=(self.vocabulary, terms))
 
 
 def prepare(group: Group) -> _Prepared:
