@@ -7,12 +7,13 @@ step means, `temporal` for what fairness does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 from quorate.logic.terms import (
+    BOOL,
     FALSE,
     TRUE,
     Apply,
@@ -283,6 +284,18 @@ class RelationalModel:
             if item.definition is not None:
                 formula = replace_symbols(formula, {item.symbol: item.definition})
         return formula
+
+    def plain_terms(self, variables: Iterable[Var]) -> dict[Sort, list[Term]]:
+        """By sort, the terms that apply no function: the variables, elements of enumerations, and constants."""
+        found: dict[Sort, list[Term]] = {}
+        for variable in variables:
+            found.setdefault(variable.sort, []).append(variable)
+        for sort in self.sorts:
+            found.setdefault(sort, []).extend(Symbol(name, (), sort)() for name in sort.elements)
+        for symbol in self.symbols:
+            if not symbol.arguments and symbol.sort is not BOOL and symbol.name not in symbol.sort.elements:
+                found.setdefault(symbol.sort, []).append(symbol())
+        return found
 
     def with_invariants(self, invariants: tuple[Named, ...]) -> RelationalModel:
         """The same protocol with other lemmas on offer."""

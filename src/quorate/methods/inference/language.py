@@ -335,14 +335,8 @@ def standard_atoms(
     constants: Sequence[Var],
 ) -> list[Term]:
     """Every relation at every choice of variables and constants, and equations."""
-    basic: dict[Sort, list[Term]] = {block.sort: list(block.variables) for block in blocks}
-    for constant in constants:
-        basic.setdefault(constant.sort, []).append(constant)
-    for sort in model.sorts:
-        basic.setdefault(sort, []).extend(Symbol(name, (), sort)() for name in sort.elements)
-    for symbol in model.symbols:
-        if not symbol.arguments and symbol.sort is not BOOL and symbol.name not in symbol.sort.elements:
-            basic.setdefault(symbol.sort, []).append(symbol())
+    variables = dict.fromkeys(chain.from_iterable(block.variables for block in blocks))
+    basic = model.plain_terms((*variables, *constants))
     applied: dict[Sort, list[Term]] = {}
     for symbol in model.symbols:
         if symbol.arguments and symbol.sort is not BOOL:
@@ -363,7 +357,6 @@ def standard_atoms(
             if symbol in orders and args[0] is args[1]:
                 continue
             atoms[symbol(*args)] = None
-    variables = set(chain.from_iterable(block.variables for block in blocks))
     for sort, terms in basic.items():
         for left, right in combinations(terms + applied.get(sort, []), 2):
             if left in variables and right in variables:

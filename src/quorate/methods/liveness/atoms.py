@@ -12,7 +12,6 @@ from quorate.logic.terms import (
     Not,
     Quantified,
     Sort,
-    Symbol,
     Term,
     Var,
     equal,
@@ -24,14 +23,7 @@ from quorate.methods.liveness.samples import Samples
 def atoms(samples: Samples, variables: tuple[Var, ...]) -> list[Term]:
     """What can be said of the variables, the property's variables and constants with one symbol, or as guards say it."""
     model, own = samples.model, samples.item.variables
-    basic: dict[Sort, list[Term]] = {}
-    for variable in (*variables, *own):
-        basic.setdefault(variable.sort, []).append(variable)
-    for sort in model.sorts:
-        basic.setdefault(sort, []).extend(Symbol(name, (), sort)() for name in sort.elements)
-    for symbol in model.symbols:
-        if not symbol.arguments and symbol.sort is not BOOL and symbol.name not in symbol.sort.elements:
-            basic.setdefault(symbol.sort, []).append(symbol())
+    basic = model.plain_terms((*variables, *own))
     applied: dict[Sort, list[Term]] = {}
     for symbol in model.symbols:
         successor = not symbol.mutable and symbol.sort in symbol.arguments
