@@ -75,6 +75,8 @@ def _live(
     said_at, working = 0.0, True
 
     def interrupt(number: int, frame: object) -> None:
+        """What was half made when a racer is stopped cannot be cleared up properly: nobody needs to hear of that."""
+        sys.unraisablehook = lambda problem: None
         if working:
             raise KeyboardInterrupt
 
@@ -85,7 +87,6 @@ def _live(
             connection.send(Message("doing", text))
 
     try:
-        sys.unraisablehook = _quietly
         signal.signal(signal.SIGTERM, interrupt)
         held.close()
         other.close()
@@ -105,12 +106,6 @@ def _live(
     finally:
         with contextlib.suppress(OSError):
             connection.close()
-
-
-def _quietly(problem: Any) -> None:
-    """A racer that is stopped while it clears up some object says nothing about it."""
-    if problem.exc_type is not KeyboardInterrupt:
-        sys.__unraisablehook__(problem)
 
 
 def _end_with_parent(lifeline: Connection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,11 @@ from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
 from quorate.lang import load, parse
 from quorate.logic.structures import EvaluationError
+from quorate.methods.liveness import samples
 from quorate.methods.liveness.check import check_liveness
 from quorate.methods.liveness.claims import Missing
 from quorate.methods.liveness.live import Options, live, prove
+from quorate.methods.liveness.samples import Samples
 from quorate.models.relational import RelationalModel
 from quorate.models.source import Source
 from quorate.models.temporal import TemporalError
@@ -65,6 +68,23 @@ def test_protocols_are_proved_without_hints(name: str) -> None:
     assert not model.liveness[0].hints
     outcome = live(model, Limits(jobs=1), Options(seconds=120))
     assert [result.verdict for result in outcome.results] == ["proved"], outcome.results
+
+
+def test_steps_that_refute_a_ranking_are_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a single step of each transition to begin with, the first rankings are wrong."""
+    included = []
+    include = Samples.include
+
+    def watched(own: Samples, *arguments: Any) -> None:
+        before = len(own.pairs)
+        include(own, *arguments)
+        included.append(len(own.pairs) - before)
+
+    monkeypatch.setattr(samples, "MOST_PAIRS", 1)
+    monkeypatch.setattr(Samples, "include", watched)
+    model = load(LIBRARY / "ticket_lock.pyv").model
+    prove(model, model.liveness[0], Limits(jobs=1), Options(60))
+    assert included and all(included)
 
 
 SPLITTING = """

@@ -7,14 +7,15 @@ independent checker has to accept the certificate, with both solvers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from random import Random
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
-from quorate.logic.terms import Term, Var
+from quorate.logic.terms import Sort, Symbol, Term, Var
 from quorate.logic.transform import substitute
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import is_trivial
@@ -28,7 +29,7 @@ from quorate.models.relational import Liveness, Named, RelationalModel
 from quorate.models.temporal import TemporalError
 from quorate.proof import checker
 from quorate.proof.certificates import CertificateError
-from quorate.proof.liveness import Argument, Proved, Stage, assumptions, certify, monitored, reduced, sections
+from quorate.proof.liveness import Argument, Goal, Proved, Stage, assumptions, certify, monitored, reduced, sections
 from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "ranking"
@@ -44,6 +45,14 @@ Progress = Callable[[str], None]
 
 class _Postponed(Exception):
     """There may be a simpler proof."""
+
+
+class _Refuted(Missing):
+    """Some obligations do not hold in the samples: the pairs were too few to show it."""
+
+    def __init__(self, wrong: Sequence[Goal]) -> None:
+        super().__init__(f"{', '.join(goal.name for goal in wrong)} does not hold")
+        self.wrong = wrong
 
 
 @dataclass(frozen=True)
@@ -165,7 +174,9 @@ class _Proof:
         postponed: list[list[Argument]] = []
         tried: dict[Argument, float] = {}
         """How many seconds an argument has had."""
-        for bounded in (self.orders, {}) if self.orders else ({},):
+        kinds: list[Mapping[Sort, Symbol]] = [self.orders, {}] if self.orders else [{}]
+        while kinds:
+            bounded = kinds.pop(0)
             search = Search(samples, bounded, self.progress, self.until)
             lists, left = search.find(LEVELS)
             if not lists:
@@ -173,12 +184,19 @@ class _Proof:
                 continue
             rankings.append([Argument(self.item.name, watched, tuple(stages)) for stages in lists])
             argument = rankings[-1][0]
+            again = argument in tried
             tried[argument] = PATIENCE[0] if bounded or len(rankings) > 1 else PATIENCE[1]
             try:
                 return self._prove(argument, samples, tried[argument], MANY if bounded else None)
             except _Postponed:
                 postponed.append(rankings.pop())
                 tried[argument] = 0.0
+            except _Refuted as refuted:
+                if not again:
+                    for goal in refuted.wrong:
+                        samples.include(goal.formula, Random(self.options.seed))
+                    rankings.pop()
+                    kinds.insert(0, bounded)
             except Missing:
                 continue
         for patience in PATIENCE[1:]:
@@ -218,9 +236,9 @@ class _Proof:
         model, goals = reduced(self.protocol, argument)
         self.progress(f"{len(goals)} obligations")
         hard, elusive = hard_goals(model, goals, self.orders, self.limits, self.valid)
-        wrong = [goal.name for goal in (*hard, *elusive) if not samples.holds(goal.formula)]
+        wrong = [goal for goal in (*hard, *elusive) if not samples.holds(goal.formula)]
         if wrong:
-            raise Missing(f"{', '.join(wrong)} does not hold")
+            raise _Refuted(wrong)
         self.progress(f"{len(hard) + len(elusive)} of {len(goals)} obligations need invariants")
         if most is not None and len(hard) + len(elusive) > most:
             raise _Postponed

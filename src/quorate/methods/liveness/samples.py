@@ -129,6 +129,14 @@ class Samples:
         self.few.append(state)
         self.known = {formula: holds for formula, holds in self.known.items() if not holds}
 
+    def include(self, formula: Term, random: Random) -> None:
+        """Pairs from some of the states in which a closed formula does not hold."""
+        for states in self.states:
+            wrong = ~numpy.broadcast_to(states.evaluate(formula, {}), (states.count, 1))[:, 0]
+            found = pairs_of(self.model, self.item, states.choose(random, FEW, wrong), random) if wrong.any() else None
+            if found is not None:
+                self.pairs.append(found)
+
     def holds(self, formula: Term) -> bool:
         """Does a closed formula hold in all states?"""
         if formula not in self.known:
