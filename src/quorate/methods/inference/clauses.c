@@ -225,10 +225,42 @@ u64 space_keep(space *s, const u64 *rows, u64 count) {
   return new;
 }
 
-static int fails(const space *s, const clause *c, const u64 *row) {
+static int fails(const clause *c, const u64 *row) {
   for (int i = 0; i < LONGEST && c->literals[i] >= 0; i++)
     if (!(row[c->literals[i] / 64] >> c->literals[i] % 64 & 1)) return 0;
   return 1;
+}
+
+/* Rows, turned: for every literal, the rows it is in, as bits. */
+typedef struct { u64 *bits, width; } columns;
+
+/* Those of `some` rows, evenly spread over all. */
+static columns columns_of(const space *s, const u64 *rows, u64 count, u64 some) {
+  const u64 width = (some + 63) / 64;
+  const columns c = {calloc((u64)s->literals * width + 1, 8), width};
+  for (u64 i = 0; i < some; i++) {
+    const u64 *row = rows + i * count / some * (u64)s->words;
+    for (int w = 0; w < s->words; w++)
+      for (u64 left = row[w]; left; left &= left - 1)
+        c.bits[(u64)(w * 64 + __builtin_ctzll(left)) * width + i / 64] |= 1ull << i % 64;
+  }
+  return c;
+}
+
+/* Among the rows of a word, those in which a clause fails. */
+static u64 common(const columns *c, const int16_t *literals, u64 word) {
+  u64 all = ~0ull;
+  for (int i = 0; i < LONGEST && literals[i] >= 0; i++) all &= c->bits[(u64)literals[i] * c->width + word];
+  return all;
+}
+
+/* The first row in which a clause fails, if there is one. */
+static u64 first_failure(const columns *c, const int16_t *literals) {
+  for (u64 word = 0; word < c->width; word++) {
+    const u64 all = common(c, literals, word);
+    if (all) return word * 64 + (u64)__builtin_ctzll(all);
+  }
+  return ~0ull;
 }
 
 /* The rows of states.  A state is a line of bytes, the values of all symbols.  `code` says what each term is: a variable
@@ -300,32 +332,12 @@ void rows_of(int count, int width, const uint8_t *states, int assignments, int c
 
 /* -- all minimal clauses, from the rows kept so far ------------------------------------------------------------- */
 
-typedef struct { space *s; u64 *columns, width; u64 *stack; clause c; u64 looks; double until; int late; } walk;
+typedef struct { space *s; columns rows; u64 *stack; clause c; u64 looks; double until; int late; } walk;
 
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int empty(const walk *w, const int16_t *literals, int n) {
-  for (u64 i = 0; i < w->width; i++) {
-    u64 all = w->columns[(u64)literals[0] * w->width + i];
-    for (int j = 1; j < n && all; j++) all &= w->columns[(u64)literals[j] * w->width + i];
-    if (all) return 0;
-  }
-  return 1;
-}
-
-/* A row in which a clause fails, if there is one. */
-static u64 first_failure(const walk *w, const clause *c) {
-  const int n = length(c);
-  for (u64 i = 0; i < w->width; i++) {
-    u64 all = ~0ull;
-    for (int j = 0; j < n; j++) all &= w->columns[(u64)c->literals[j] * w->width + i];
-    if (all) return i * 64 + (u64)__builtin_ctzll(all);
-  }
-  return ~0ull;
 }
 
 static clause without(const clause *c, int d) {
@@ -342,7 +354,7 @@ static int minimal(const walk *w, const clause *c) {
     clause rest = without(c, d);
     if (c->literals[d] < 2 * w->s->present) canonical(w->s, &rest);
     if (length(&rest) + __builtin_popcount(skipped(w->s, variables(w->s, &rest))) > w->s->most) continue;
-    if (length(&rest) && empty(w, rest.literals, length(&rest))) return 0;
+    if (length(&rest) && first_failure(&w->rows, rest.literals) == ~0ull) return 0;
   }
   return 1;
 }
@@ -373,27 +385,27 @@ static int comes_later(const space *s, const clause *c, int n) {
 }
 
 static void descend(walk *w, int depth, int from) {
-  const u64 *above = w->stack + (u64)depth * w->width;
+  const u64 width = w->rows.width, *above = w->stack + (u64)depth * width;
   if (!(++w->looks & 1023) && now() > w->until) w->late = 1;
   for (int l = from; l < w->s->literals && !w->late; l++) {
     if (!depth) w->s->next = l;
     if (l < 2 * w->s->present && !(l & 1)) continue;
     if (depth && w->c.literals[depth - 1] == (l ^ 1)) continue;
-    const u64 *column = w->columns + (u64)l * w->width;
+    const u64 *column = w->rows.bits + (u64)l * width;
     u64 i = 0;
-    while (i < w->width && !(above[i] & column[i])) i++;
+    while (i < width && !(above[i] & column[i])) i++;
     w->c.literals[depth] = (int16_t)l;
     const u32 used = variables(w->s, &w->c);
     if (__builtin_popcount(used) > w->s->total) continue;
-    if (i == w->width && from_first(w->s, used)) {
+    if (i == width && from_first(w->s, used)) {
       if (minimal(w, &w->c)) {
         clause c = w->c;
         canonical(w->s, &c);
         add(w->s, &c);
       }
     } else if (depth + 1 < w->s->most && !comes_later(w->s, &w->c, depth + 1)) {
-      u64 *next = w->stack + (u64)(depth + 1) * w->width;
-      for (u64 j = 0; j < w->width; j++) next[j] = above[j] & column[j];
+      u64 *next = w->stack + (u64)(depth + 1) * width;
+      for (u64 j = 0; j < width; j++) next[j] = above[j] & column[j];
       descend(w, depth + 1, l + 1);
     }
   }
@@ -473,7 +485,7 @@ static void weaken(space *s, u64 number, const u64 *row) {
       if (!fits) continue;
       clause c;
       if (!with_literal(s, &moved, l, &c)) continue;
-      if (fails(s, &c, row)) {
+      if (fails(&c, row)) {
         const int is_last = length(&c) == s->most && c.literals[0] >= 2 * s->present;
         if (is_last || !(s->masks[l] & ordered & ~there)) continue;
       }
@@ -485,17 +497,6 @@ static void weaken(space *s, u64 number, const u64 *row) {
 
 /* -- both ----------------------------------------------------------------------------------------------------- */
 
-/* For every literal, the rows it is in, as bits: those of `count` rows, evenly spread. */
-static u64 *columns_of(const space *s, u64 count, u64 width) {
-  u64 *columns = calloc((u64)s->literals * width + 1, 8);
-  for (u64 i = 0; i < count; i++) {
-    const u64 *row = s->rows + i * s->row_count / count * (u64)s->words;
-    for (int l = 0; l < s->literals; l++)
-      if (row[l / 64] >> l % 64 & 1) columns[(u64)l * width + i / 64] |= 1ull << i % 64;
-  }
-  return columns;
-}
-
 /* All minimal clauses for some of the rows are listed; then they are weakened until they hold in all.  Returns whether
    there was time enough: what is found is incomplete otherwise, and one can go on if there are no new rows. */
 int space_enumerate(space *s, double seconds) {
@@ -505,17 +506,15 @@ int space_enumerate(space *s, double seconds) {
   w.late = 0;
   w.until = now() + seconds;
   const u64 some = s->row_count < FIRST_ROWS ? s->row_count : FIRST_ROWS;
-  w.width = (some + 63) / 64;
-  w.columns = columns_of(s, some, w.width);
-  w.stack = calloc(((u64)s->most + 1) * w.width + 1, 8);
+  w.rows = columns_of(s, s->rows, s->row_count, some);
+  w.stack = calloc(((u64)s->most + 1) * w.rows.width + 1, 8);
   for (u64 r = 0; r < some; r++) w.stack[r / 64] |= 1ull << r % 64;
   memset(&w.c, 255, sizeof w.c);
   if (some && s->next < s->literals) descend(&w, 0, s->next);
   if (!w.late) s->next = s->literals;
-  free(w.columns);
+  free(w.rows.bits);
   free(w.stack);
-  w.width = (s->row_count + 63) / 64;
-  w.columns = columns_of(s, s->row_count, w.width);
+  w.rows = columns_of(s, s->rows, s->row_count, s->row_count);
   if (s->sound_rows != s->row_count) s->known = 0;
   s->sound_rows = s->row_count;
   for (int again = 1; again && !w.late;) {
@@ -527,7 +526,7 @@ int space_enumerate(space *s, double seconds) {
         s->known = 2 * s->count;
       }
       if (!s->alive[i] || s->sound[i]) continue;
-      const u64 row = first_failure(&w, s->list + i);
+      const u64 row = first_failure(&w.rows, s->list[i].literals);
       s->sound[i] = row == ~0ull;
       if (row != ~0ull) {
         weaken(s, i, s->rows + row * (u64)s->words);
@@ -536,7 +535,7 @@ int space_enumerate(space *s, double seconds) {
       if (!(i & 255) && now() > w.until) w.late = 1;
     }
   }
-  free(w.columns);
+  free(w.rows.bits);
   return !w.late;
 }
 
@@ -546,19 +545,20 @@ u64 space_add(space *s, const u64 *rows, u64 count) {
   for (u64 r = 0; r < count; r++)
     if (keep(s, rows + r * (u64)s->words))
       memcpy(new + fresh++ * (u64)s->words, rows + r * (u64)s->words, (u64)s->words * 8);
+  const columns c = columns_of(s, new, fresh, fresh);
   for (u64 before = 1; before;) {
     before = 0;
     for (u64 i = 0; i < s->count; i++) {
       if (!s->alive[i]) continue;
-      for (u64 r = 0; r < fresh; r++)
-        if (fails(s, s->list + i, new + r * (u64)s->words)) {
-          weaken(s, i, new + r * (u64)s->words);
-          before++;
-          break;
-        }
+      const u64 row = first_failure(&c, s->list[i].literals);
+      if (row != ~0ull) {
+        weaken(s, i, new + row * (u64)s->words);
+        before++;
+      }
     }
     failed += before;
   }
+  free(c.bits);
   free(new);
   return failed;
 }
@@ -570,40 +570,52 @@ const unsigned char *space_alive(const space *s) { return s->alive; }
 
 /* Clauses that fail in one of the given rows, the shortest first: writes number of clause and row, returns how many. */
 u64 space_failing(const space *s, const u64 *rows, u64 count, u64 most, u64 *found) {
-  u64 n = 0;
-  for (int size = 1; size <= s->most && n < most; size++)
-    for (u64 i = 0; i < s->count && n < most; i++) {
-      if (!s->alive[i] || length(s->list + i) != size) continue;
-      for (u64 r = 0; r < count; r++)
-        if (fails(s, s->list + i, rows + r * (u64)s->words)) {
-          found[2 * n] = i;
-          found[2 * n + 1] = r;
-          n++;
-          break;
-        }
-    }
+  u64 *by_length = malloc((u64)s->most * most * 16 + 16), counts[LONGEST + 1] = {0}, n = 0;
+  int longest = s->most;
+  const columns c = columns_of(s, rows, count, count);
+  for (u64 i = 0; i < s->count; i++) {
+    if (!s->alive[i] || (longest < LONGEST && s->list[i].literals[longest] >= 0)) continue;
+    const u64 row = first_failure(&c, s->list[i].literals);
+    if (row == ~0ull) continue;
+    const int size = length(s->list + i);
+    if (counts[size] == most) continue;
+    u64 *pair = by_length + 2 * ((u64)(size - 1) * most + counts[size]++);
+    pair[0] = i;
+    pair[1] = row;
+    u64 enough = 0;
+    for (int k = 1; k <= longest; k++)
+      if ((enough += counts[k]) >= most) longest = k;
+  }
+  for (int size = 1; size <= s->most; size++)
+    for (u64 i = 0; i < counts[size] && n < most; i++, n++)
+      memcpy(found + 2 * n, by_length + 2 * ((u64)(size - 1) * most + i), 16);
+  free(c.bits);
+  free(by_length);
   return n;
 }
 
 /* The same for some clauses only. */
 u64 space_failing_among(const space *s, const u64 *rows, u64 count, const u64 *numbers, u64 most, u64 *found) {
   u64 n = 0;
-  for (u64 i = 0; i < most; i++)
-    for (u64 r = 0; r < count; r++)
-      if (fails(s, s->list + numbers[i], rows + r * (u64)s->words)) {
-        found[2 * n] = numbers[i];
-        found[2 * n + 1] = r;
-        n++;
-        break;
-      }
+  const columns c = columns_of(s, rows, count, count);
+  for (u64 i = 0; i < most; i++) {
+    const u64 row = s->alive[numbers[i]] ? first_failure(&c, s->list[numbers[i]].literals) : ~0ull;
+    if (row == ~0ull) continue;
+    found[2 * n] = numbers[i];
+    found[2 * n + 1] = row;
+    n++;
+  }
+  free(c.bits);
   return n;
 }
 
 /* Which of the rows violate a clause that is alive. */
 void space_fails(const space *s, const u64 *rows, u64 count, unsigned char *result) {
-  for (u64 r = 0; r < count; r++) {
-    result[r] = 0;
-    for (u64 i = 0; i < s->count && !result[r]; i++)
-      if (s->alive[i] && fails(s, s->list + i, rows + r * (u64)s->words)) result[r] = 1;
-  }
+  const columns c = columns_of(s, rows, count, count);
+  u64 *failing = calloc(c.width + 1, 8);
+  for (u64 i = 0; i < s->count; i++)
+    for (u64 j = 0; s->alive[i] && j < c.width; j++) failing[j] |= common(&c, s->list[i].literals, j);
+  for (u64 r = 0; r < count; r++) result[r] = failing[r / 64] >> r % 64 & 1;
+  free(failing);
+  free(c.bits);
 }

@@ -88,7 +88,7 @@ class Candidates:
         return [(found[2 * i], found[2 * i + 1]) for i in range(count)]
 
     def failing_among(self, rows: Array, numbers: Sequence[int]) -> list[tuple[int, int]]:
-        """Those of the given clauses that fail in one of the rows, each with such a row."""
+        """Those of the given clauses that hold so far and fail in one of the rows, each with such a row."""
         rows = numpy.ascontiguousarray(rows)
         wanted = (c_uint64 * len(numbers))(*numbers)
         found = (c_uint64 * (2 * len(numbers)))()

@@ -280,7 +280,7 @@ class Search:
                 if self.allowed is None:
                     failing = layer.candidates.failing(rows, FEW)
                 else:
-                    mine = sorted(n for place, n in self.allowed if place == number and self.is_alive((place, n)))
+                    mine = sorted(clause for place, clause in self.allowed if place == number)
                     failing = layer.candidates.failing_among(rows, mine)
                 for clause, row in failing:
                     env = self.language.assignment(question.sizes, row)
