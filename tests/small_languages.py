@@ -30,13 +30,15 @@ NOW = Symbol("now", (), TIME, mutable=True)
 
 @dataclass(frozen=True)
 class Case:
-    """A language: its symbols, how many variables each sort has, how long clauses are, how many variables they use."""
+    """A language: its symbols, how many variables each sort has, how long clauses are, how many variables they use, and how
+    much that may be together."""
 
     name: str
     symbols: tuple[Symbol, ...]
     variables: dict[Sort, int]
     literals: int
     total: int | None = None
+    weight: int | None = None
 
     @property
     def orders(self) -> dict[Sort, Symbol]:
@@ -48,7 +50,7 @@ class Case:
             Block(sort, tuple(Var(f"{sort.name[0].upper()}{i}", sort) for i in range(count)), self.orders.get(sort))
             for sort, count in self.variables.items()
         ]
-        return Language(blocks, (), standard_atoms(model, blocks, ()), self.literals, self.total)
+        return Language(blocks, (), standard_atoms(model, blocks, ()), self.literals, self.total, None, self.weight)
 
     def elements(self, structure: Structure) -> dict[Sort, list[int]]:
         """The elements of each sort, those of ordered ones in their order."""
@@ -74,6 +76,8 @@ CASES = (
     Case("both-short", (BEFORE, EARLY, VOTED), {NODE: 1, TIME: 3}, 3),
     Case("few-variables", (BEFORE, LEADER, EARLY, VOTED), {NODE: 2, TIME: 2}, 3, 2),
     Case("few-ordered", (BEFORE, EARLY, LATE, VOTED), {NODE: 1, TIME: 3}, 3, 2),
+    Case("light", (BEFORE, LEADER, EARLY, VOTED), {NODE: 2, TIME: 2}, 3, None, 5),
+    Case("light-ordered", (BEFORE, EARLY, LATE), {TIME: 3}, 4, None, 5),
 )
 
 

@@ -40,7 +40,8 @@ class Naive:
         for size in range(1, self.language.size + 1):
             for clause in combinations(literals, size):
                 used = self.variables(clause)
-                if len({n // 2 for n in clause}) == size and self.from_first(used) and len(used) <= self.language.total:
+                fits = len(used) <= self.language.total and size + len(used) <= self.language.weight
+                if fits and len({n // 2 for n in clause}) == size and self.from_first(used):
                     yield clause
 
     def variables(self, clause: Sequence[int]) -> frozenset[Var]:

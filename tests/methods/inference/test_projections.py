@@ -7,12 +7,15 @@ from pathlib import Path
 
 from quorate.engines.smt.session import Limits
 from quorate.lang import load, parse
+from quorate.logic import sexpr
+from quorate.logic.terms import Symbol
 from quorate.logic.transform import symbols_of
 from quorate.methods.inference.houdini import Deadline
-from quorate.methods.inference.projections import Projections, projections
+from quorate.methods.inference.projections import ProjectedRefutations, Projections, brief_shapes, projections
 from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.task import Found, Task
 from quorate.models.source import Source
+from quorate.proof.certificates import Refutation, Step, certify
 from quorate.proof.checker import recheck
 
 MOVES = """
@@ -60,3 +63,89 @@ def test_a_proof_about_projections_is_written_out():
     assert found.invariants
     assert all(symbols_of(item.formula) <= set(model.symbols) for item in found.invariants)
     assert all(outcome.accepted for outcome in recheck(model, found.certificate, 60.0, 2048, 1))
+
+
+REPORTS = """
+sort node
+sort time
+sort value
+immutable relation at_most(time, time)
+axiom at_most(X, X)
+axiom at_most(X, Y) & at_most(Y, Z) -> at_most(X, Z)
+axiom at_most(X, Y) & at_most(Y, X) -> X = Y
+axiom at_most(X, Y) | at_most(Y, X)
+mutable constant clock: time
+mutable relation proposed(time, value)
+mutable relation report(node, time, time, value)
+mutable relation decided(node, time, value)
+init !proposed(T, V)
+init !report(N, S, T, V)
+init !decided(N, T, V)
+transition propose(t: time, v: value)
+  modifies proposed, clock
+  & (forall T, V. !proposed(T, V))
+  & (new(proposed(T, V)) <-> proposed(T, V) | T = t & V = v)
+  & new(clock) = t
+transition tell(n: node, s: time, t: time, v: value)
+  modifies report
+  & proposed(t, v) & at_most(t, s) & at_most(t, clock)
+  & (new(report(N, S, T, V)) <-> report(N, S, T, V) | N = n & S = s & T = t & V = v)
+transition decide(n: node, m: node, s: time, t: time, v: value)
+  modifies decided
+  & report(m, s, t, v)
+  & (new(decided(N, T, V)) <-> decided(N, T, V) | N = n & T = t & V = v)
+safety decided(N1, T1, V1) & decided(N2, T2, V2) -> V1 = V2
+"""
+
+
+def refutations(monkeypatch) -> ProjectedRefutations:
+    monkeypatch.setattr(ProjectedRefutations, "effort", 1)
+    model = parse(Source("reports.pyv", REPORTS)).model
+    task = Task(model, Limits(timeout=20, jobs=1), 0, Deadline(), lambda text: None)
+    return ProjectedRefutations(task, next(brief_shapes(task.model, task.orders)))
+
+
+def test_what_refutations_leave_out(monkeypatch):
+    """A time; who has decided; reports have four arguments.  The clock has little to say."""
+    attempt = refutations(monkeypatch)
+    defined = {str(item.formula) for item in attempt.task.protocol.derived}
+    assert defined == {
+        "forall X2:value. some_proposed(X2) <-> (exists X1:time. proposed(X1, X2))",
+        "forall X1:node, X3:time, X4:value. some_report(X1, X3, X4) <-> (exists X2:time. report(X1, X2, X3, X4))",
+        "forall X1:node, X2:time, X4:value. some_report_1(X1, X2, X4) <-> (exists X3:time. report(X1, X2, X3, X4))",
+        "forall X2:time, X3:value. some_decided(X2, X3) <-> (exists X1:node. decided(X1, X2, X3))",
+    }
+    atoms = set(map(str, attempt._language(()).atoms))
+    assert {"some_decided(TIME1, VALUE1)", "proposed(TIME1, VALUE1)", "at_most(clock, TIME1)"} <= atoms
+    assert not {"decided(NODE1, TIME1, VALUE1)", "proposed(clock, VALUE1)"} & atoms
+    assert not any(atom.startswith("report(") for atom in atoms)
+
+
+def test_clauses_with_many_literals_have_few_variables(monkeypatch):
+    attempt = refutations(monkeypatch)
+    language = attempt._language(())
+    assert (language.size, language.total, language.weight) == (4, 3, 6)
+    assert [(s.literals, s.total, s.weight) for s in islice(brief_shapes(attempt.task.model, ()), 3)] == [
+        (4, 3, 6), (5, 4, 7), (6, 5, 8),
+    ]  # fmt: skip
+
+
+def test_a_refutation_about_projections_is_one_of_the_protocol(monkeypatch):
+    attempt = refutations(monkeypatch)
+    found = Found(attempt.whole.protocol)
+    assert attempt.go_on(found) is None
+    assert all(outcome.accepted for outcome in recheck(attempt.whole.protocol, found.certificate, 60.0, 2048, 1))
+
+
+def test_projections_are_written_out_in_refutations(monkeypatch):
+    attempt = refutations(monkeypatch)
+    found, model = Found(attempt.whole.protocol), attempt.whole.protocol
+    step = Step("forward", (("one", "(forall ((T time)) (some_decided T v1))"),))
+    refutation = Refutation(model.safety[0].name, (("v1", "value"),), "(some_decided clock v1)", (step,), "violation")
+    found.certificate = certify(attempt.task.protocol, model.safety, (), {}, [refutation])
+    attempt._write_out(found)
+    [((_, text),)] = [step.formulas for step in found.certificate.refutations[0].steps]
+    constant = Symbol("v1", (), model.sorts[2])
+    assert str(sexpr.read(text, model.sorts, (*model.symbols, constant))) == (
+        "forall T:time. exists X1:node. decided(X1, T, v1)"
+    )

@@ -1,8 +1,9 @@
 /* The strongest clauses that hold in all rows seen so far.
 
    A row is the set of literals that are false for one state and one assignment of the variables; a clause fails in a row
-   that contains all of its literals.  Kept are the minimal clauses of at most `most` literals that fail in no row, one for
-   each class under renaming of variables: its least member.  All others that hold are weaker than one of these. */
+   that contains all of its literals.  Kept are the minimal clauses of at most `most` literals, and of at most `weight`
+   literals and variables together, that fail in no row, one for each class under renaming of variables: its least member.
+   All others that hold are weaker than one of these. */
 
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -18,7 +19,7 @@ enum { LONGEST = 8, FIRST_ROWS = 1024 };
 typedef struct { int16_t literals[LONGEST]; } clause;     /* in increasing order; -1 behind the last */
 
 typedef struct {
-  int literals, words, most, variables, total, present;   /* `total`: how many variables a clause may use */
+  int literals, words, most, weight, variables, total, present;   /* `total`: how many variables a clause may use */
   u32 *masks;                      /* the variables of each literal */
   u32 *firsts;                     /* for each variable, those that must be used where it is */
   int maps, placements;
@@ -151,13 +152,14 @@ static void add(space *s, const clause *c) {
 
 static void *copied(const void *data, u64 bytes) { return memcpy(malloc(bytes + 8), data, bytes); }
 
-space *space_new(int literals, int words, int most, int variables, int total, int present, const u32 *masks, const u32 *firsts,
-                 int maps, const u32 *domains, const int16_t *images,
+space *space_new(int literals, int words, int most, int weight, int variables, int total, int present,
+                 const u32 *masks, const u32 *firsts, int maps, const u32 *domains, const int16_t *images,
                  int placements, const u32 *place_domains, const int16_t *places) {
   space *s = calloc(1, sizeof *s);
   s->literals = literals;
   s->words = words;
   s->most = most;
+  s->weight = weight;
   s->variables = variables;
   s->total = total;
   s->present = present;
@@ -353,7 +355,9 @@ static int minimal(const walk *w, const clause *c) {
   for (int d = 0; d < length(c); d++) {
     clause rest = without(c, d);
     if (c->literals[d] < 2 * w->s->present) canonical(w->s, &rest);
-    if (length(&rest) + __builtin_popcount(skipped(w->s, variables(w->s, &rest))) > w->s->most) continue;
+    const u32 used = variables(w->s, &rest), there = skipped(w->s, used);
+    const int n = length(&rest) + __builtin_popcount(there);
+    if (n > w->s->most || n + __builtin_popcount(used | there) > w->s->weight) continue;
     if (length(&rest) && first_failure(&w->rows, rest.literals) == ~0ull) return 0;
   }
   return 1;
@@ -396,7 +400,7 @@ static void descend(walk *w, int depth, int from) {
     while (i < width && !(above[i] & column[i])) i++;
     w->c.literals[depth] = (int16_t)l;
     const u32 used = variables(w->s, &w->c);
-    if (__builtin_popcount(used) > w->s->total) continue;
+    if (__builtin_popcount(used) > w->s->total || depth + 1 + __builtin_popcount(used) > w->s->weight) continue;
     if (i == width && from_first(w->s, used)) {
       if (minimal(w, &w->c)) {
         clause c = w->c;
@@ -456,7 +460,7 @@ static int with_literal(const space *s, const clause *old, int l, clause *c) {
   if (m > s->most) return 0;
   sort(chosen, m);
   memcpy(c->literals, chosen, (size_t)m * sizeof *chosen);
-  return 1;
+  return m + __builtin_popcount(variables(s, c)) <= s->weight;
 }
 
 /* All clauses with one more literal that do not fail in the row for that reason; the variables may move up to make room

@@ -18,16 +18,16 @@ from quorate.methods.inference.states import Array
 
 
 class Candidates:
-    """The minimal clauses of a language that fail in no row."""
+    """The minimal clauses of a language that fail in no row; only those that are `lighter` than the heaviest by so much."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, lighter: int = 0) -> None:
         self.language = language
         self.refuted = 0
         self.library = library()
         (domains, images), (places, moves) = language.maps, language.placements
         self.handle = self.library.space_new(
-            language.literals, language.words, language.size, len(language.variables), language.total,
-            language.present,
+            language.literals, language.words, language.size, language.weight - lighter, len(language.variables),
+            language.total, language.present,
             language.masks.ctypes.data, language.firsts.ctypes.data,
             len(domains), domains.ctypes.data, images.ctypes.data,
             len(places), places.ctypes.data, moves.ctypes.data,

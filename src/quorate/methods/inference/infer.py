@@ -23,7 +23,7 @@ from quorate.methods.induction.induct import support
 from quorate.methods.inference.badness import one_sided, violations, with_origins
 from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants, conclude
-from quorate.methods.inference.projections import Projections, projections
+from quorate.methods.inference.projections import ProjectedRefutations, Projections, brief_shapes, projections
 from quorate.methods.inference.refutations import Refutations
 from quorate.methods.inference.shapes import Shape, growing, shapes
 from quorate.methods.inference.states import States, cases
@@ -39,9 +39,8 @@ AN_ATTEMPT, HALF_A_SECOND = 200, 800
 equals the one that had the last."""
 EAGER = 2.0
 """How much processor time refutations that speak of all sides of a violation have before they are the less promising."""
-LATER = 10
-"""How many turns have been had before the first about projections."""
-
+LATER, LAST = 10, 400
+"""How many turns have been had before the first of invariants about projections, and of refutations."""
 
 MOST_CASES = 20_000_000
 """For how many values of its variables a property is evaluated on random runs."""
@@ -103,13 +102,15 @@ class _Strategy:
         name: str,
         attempt: Callable[[Task, Shape], _Attempt],
         languages: Iterator[Shape],
-        weight: int = 1,
+        weight: float = 1,
         later: int = 0,
         eager: float = 0.0,
+        in_turn: bool = False,
     ) -> None:
-        """It has the first turn when others have had some, `later` ones in all; its weight counts after some seconds."""
+        """It has the first turn when others have had some, `later` ones in all; its weight counts after some seconds; if
+        `in_turn`, no language is tried before it is done with the one before."""
         self.name, self.attempt, self.languages, self.weight = name, attempt, languages, weight
-        self.eager = eager
+        self.eager, self.in_turn = eager, in_turn
         self.running: list[_Running] = []
         self.cost = (weight - 1 + later) * AN_ATTEMPT
 
@@ -117,7 +118,7 @@ class _Strategy:
         """Work on an attempt for a while."""
         began, queries = _processor_time(), outcome.queries
         due = [running.seconds * 4**place for place, running in enumerate(self.running)]
-        if not due or min(due) > FIRST_SECONDS * 4 ** len(due):
+        if not due or (not self.in_turn and min(due) > FIRST_SECONDS * 4 ** len(due)):
             shape = next(shape for shape in self.languages if self._language(shape) not in settled)
             self.running.append(_Running(self.attempt(task, shape), shape))
             now = self.running[-1]
@@ -144,7 +145,7 @@ class _Strategy:
 
 
 def _strategies(task: Task) -> list[_Strategy]:
-    """Invariants, and refutations; invariants about projections, where relations are large.
+    """Invariants, and refutations; both about projections, where nothing else helps.
 
     Refutations speak of two variables at first, of different sorts where there are several.  They are the more promising where
     there is something behind a violation that gets a name; where there is not, what it names itself may be enough.
@@ -160,6 +161,10 @@ def _strategies(task: Task) -> list[_Strategy]:
         one = partial(Refutations, one_sided=True)
         strategies.append(_Strategy("refutations", Refutations, growing(model, first), 4, 0, EAGER))
         strategies.append(_Strategy("refutations from one side", one, growing(model, first)))
+        if task.orders:
+            brief = brief_shapes(model, task.orders)
+            last = _Strategy("refutations about projections", ProjectedRefutations, brief, 0.25, LAST, in_turn=True)
+            strategies.append(last)
     else:
         strategies.append(_Strategy("refutations", Refutations, chain([names_only], growing(model, first))))
     if next(projections(model), None):

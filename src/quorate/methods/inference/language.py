@@ -69,7 +69,8 @@ class Group:
 
 
 class Language:
-    """Clauses of at most `size` literals over `atoms`, each with at most `total` of the variables."""
+    """Clauses of at most `size` literals over `atoms`, each with at most `total` of the variables, and of at most `weight`
+    literals and variables together."""
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class Language:
         size: int,
         total: int | None = None,
         aliases: Aliases | None = None,
+        weight: int | None = None,
     ) -> None:
         """Atoms that are `aliases` are left out."""
         self.aliases = aliases or {}
@@ -89,6 +91,7 @@ class Language:
         self.atoms = (*present, *(atom for atom in atoms if atom not in self.aliases))
         self.size = size
         self.total = len(self.variables) if total is None else min(total, len(self.variables))
+        self.weight = self.size + self.total if weight is None else weight
         self._groups: dict[tuple[tuple[Sort, int], ...], list[Group]] = {}
         self._plans: dict[tuple[tuple[Sort, int], ...], Plan] = {}
 

@@ -20,7 +20,7 @@ def library() -> Any:
     loaded = load_library(files(__package__).joinpath("clauses.c").read_text(), VECTORISED)
     number = c_uint64
     for name, result, arguments in (
-        ("space_new", c_void_p, [*[c_int] * 6, c_void_p, c_void_p, *[c_int, c_void_p, c_void_p] * 2]),
+        ("space_new", c_void_p, [*[c_int] * 7, c_void_p, c_void_p, *[c_int, c_void_p, c_void_p] * 2]),
         ("rows_of", None, [c_int, c_int, c_void_p, c_int, c_int, c_void_p, c_int, c_int, c_void_p, c_int, c_void_p]),
         ("space_free", None, [c_void_p]),
         ("space_keep", number, [c_void_p, c_void_p, number]),

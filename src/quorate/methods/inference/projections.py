@@ -1,29 +1,35 @@
-"""Clauses about what there is some of: relations with the arguments of some sorts left out.
+"""Clauses about what there is some of: relations with some arguments left out.
 
 That a key is under way with a number, whoever sends it and whatever its value, is `exists` over a relation of five arguments.
 Said of such projections only, over few sorts, an invariant needs few variables; written out it has an alternation of
-quantifiers, or many more variables.
+quantifiers, or many more variables.  Likewise, what has happened in some round, whichever, needs no variable for it; and who
+has learnt a decision does not matter to the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from copy import copy
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, count
+from itertools import combinations, count, product
 
+from quorate.logic import sexpr
 from quorate.logic.terms import BOOL, Iff, Sort, Symbol, Var, exists, forall
 from quorate.logic.transform import fresh_name
+from quorate.methods.inference.badness import unspoken
 from quorate.methods.inference.invariants import Invariants
 from quorate.methods.inference.language import Language
 from quorate.methods.inference.library import LONGEST
-from quorate.methods.inference.questions import Grounds
-from quorate.methods.inference.shapes import Shape
-from quorate.methods.inference.states import with_derived
+from quorate.methods.inference.refutations import Refutations
+from quorate.methods.inference.shapes import Shape, shapes
+from quorate.methods.inference.states import States, with_derived
 from quorate.methods.inference.task import Found, Task
+from quorate.methods.inference.walks import walks
 from quorate.models.relational import Derived, Named, RelationalModel
 from quorate.proof.certificates import certify
 
+WALKED, STEPS, WALKS = ((3, 3), (3, 4), (4, 5)), 60, 4
+"""The sizes, of ordered sorts the second ones, over which more random runs are taken, how many steps these have, and how many
+times that is done."""
 LEAST, AT_ONCE = 3, 4
 """How many arguments a relation has that is worth projecting, and how many variables the first clauses have at most."""
 
@@ -54,14 +60,14 @@ class Projections(Invariants):
     def __init__(self, task: Task, shape: Shape) -> None:
         self.whole = task
         kept = [sort for sort, variables in shape.variables.items() if variables]
-        found = list(_derived(task.protocol, [s for s in task.model.state_symbols if s.is_relation], kept))
-        self.parts = [symbol for symbol, _ in found]
-        part = copy(task)
-        part.protocol = _extended(task.protocol, [item for _, item in found])
-        part.model = _extended(task.model, [item for _, item in found])
-        part.grounds = Grounds(part.model, task.orders)
-        part.states = [with_derived(part.model, states) for states in task.states]
-        super().__init__(part, shape)
+        found = _Derived(task.protocol)
+        self.parts = []
+        for symbol in [s for s in task.model.state_symbols if s.is_relation]:
+            rest = [i for i, sort in enumerate(symbol.arguments) if sort.uninterpreted and sort not in kept]
+            if rest:
+                self.parts.append(symbol)
+                found.add(symbol, rest)
+        super().__init__(task.extended(found.listed), shape)
 
     def _language(self) -> Language:
         return self.task.language(self.shape, (), self.parts)
@@ -82,23 +88,102 @@ class Projections(Invariants):
         outcome.certificate = certify(model, model.safety, listed, outcome.certificate.hints)
 
 
-def _derived(
-    model: RelationalModel, relations: Collection[Symbol], kept: Collection[Sort]
-) -> Iterator[tuple[Symbol, Derived]]:
-    """For each relation that also speaks of other sorts, what it says of those that are kept."""
-    taken = {symbol.name for symbol in model.symbols} | {name for sort in model.sorts for name in sort.elements}
-    taken |= {choice.name for transition in model.transitions for choice in transition.choices}
-    for symbol in relations:
+class ProjectedRefutations(Refutations):
+    """The search for refutations from one side that also speak of what happened at some time, and briefly.
+
+    Of an ordered sort an argument of a relation can be left out; of relations that no step depends on, all arguments that do
+    not matter to where it comes from.  What has many arguments is only spoken of like this.
+    """
+
+    effort, lighter = 20, (0, 2, 1)
+
+    def __init__(self, task: Task, shape: Shape) -> None:
+        self.whole = task
+        found = _Derived(task.protocol)
+        known = {origin.relation: origin for origin in task.origins}
+        self.silent = unspoken(task.model, task.origins)
+        for symbol in [s for s in task.model.state_symbols if s.is_relation]:
+            if symbol in self.silent:
+                told = frozenset().union(*(way.formula.free for way in known[symbol].ways))
+                idle = [i for i, variable in enumerate(known[symbol].variables) if variable not in told]
+                found.add(symbol, idle)
+                continue
+            places = [i for i, sort in enumerate(symbol.arguments) if sort in task.orders and len(symbol.arguments) > 1]
+            for place in places:
+                found.add(symbol, [place])
+            if places and len(symbol.arguments) > LEAST:
+                self.silent.add(symbol)
+        part = task.extended(found.listed)
+        part.states += [with_derived(part.model, states) for states in self._walks()]
+        super().__init__(part, shape, one_sided=True)
+
+    def _walks(self) -> Iterator[States]:
+        """More random runs."""
+        sorts = [sort for sort in self.whole.model.sorts if sort.uninterpreted]
+        for (size, ordered), seed in product(WALKED, range(1, WALKS + 1)):
+            sizes = {sort: ordered if sort in self.whole.orders else size for sort in sorts}
+            found = walks(self.whole.grounds, sizes, STEPS, self.whole.seed + seed)
+            if found is not None:
+                yield found
+
+    def _language(self, constants: Sequence[Var]) -> Language:
+        return self.task.language(self.shape, constants, self.silent, brief=True)
+
+    def go_on(self, outcome: Found) -> str | None:
+        self.task.until = self.whole.until
+        failure = super().go_on(outcome)
+        if failure is None:
+            self._write_out(outcome)
+        return failure
+
+    def _write_out(self, outcome: Found) -> None:
+        """The proof without names for projections."""
+        assert outcome.certificate is not None
+        extended, model, found = self.task.protocol, self.whole.protocol, outcome.certificate
+        sorts = {sort.name: sort for sort in extended.sorts}
+        refutations = []
+        for item in found.refutations:
+            constants = [Symbol(name, (), sorts[sort]) for name, sort in item.constants]
+
+            def plain(text: str, constants: Sequence[Symbol] = constants) -> str:
+                term = sexpr.read(text, extended.sorts, (*extended.symbols, *constants))
+                return sexpr.write(extended.expand(term))
+
+            steps = [
+                replace(step, formulas=tuple((name, plain(text)) for name, text in step.formulas))
+                for step in item.steps
+            ]
+            refutations.append(replace(item, steps=tuple(steps)))
+        outcome.certificate = certify(model, model.safety, outcome.invariants, found.hints, refutations)
+
+
+def brief_shapes(model: RelationalModel, orders: Collection[Sort]) -> Iterator[Shape]:
+    """Shapes for `ProjectedRefutations`: clauses with many literals have few variables; growing."""
+    spoken = {sort for sort, number in next(shapes(model)).variables.items() if number}
+    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    for weight in count(LEAST + 3):
+        variables = {sort: (weight - (4 if sort in orders else 5)) * (sort in spoken) for sort in sorts}
+        yield Shape(variables, min(LONGEST, weight - 2), weight - 3, weight)
+
+
+class _Derived:
+    """Projections of the relations of a model, with names."""
+
+    def __init__(self, model: RelationalModel) -> None:
+        self.taken = {symbol.name for symbol in model.symbols} | {
+            name for sort in model.sorts for name in sort.elements
+        }
+        self.taken |= {choice.name for transition in model.transitions for choice in transition.choices}
+        self.listed: list[Derived] = []
+
+    def add(self, symbol: Symbol, left_out: Collection[int]) -> None:
+        """What a relation says where some of its arguments, if any, are left out."""
         variables = [Var(f"X{number}", sort) for number, sort in enumerate(symbol.arguments, 1)]
-        rest = [variable for variable in variables if variable.sort.uninterpreted and variable.sort not in kept]
-        if rest:
-            said = [variable for variable in variables if variable not in rest]
-            name = fresh_name(f"some_{symbol.name}", taken.__contains__)
-            taken.add(name)
-            some = Symbol(name, [variable.sort for variable in said], BOOL, True)
-            yield symbol, Derived(some, forall(said, Iff(some(*said), exists(rest, symbol(*variables)))))
-
-
-def _extended(model: RelationalModel, derived: Collection[Derived]) -> RelationalModel:
-    symbols = (*model.symbols, *(item.symbol for item in derived))
-    return replace(model, symbols=symbols, derived=(*model.derived, *derived))
+        said = [variable for place, variable in enumerate(variables) if place not in left_out]
+        if not left_out:
+            return
+        name = fresh_name(f"some_{symbol.name}", self.taken.__contains__)
+        self.taken.add(name)
+        some = Symbol(name, [variable.sort for variable in said], BOOL, True)
+        rest = [variable for place, variable in enumerate(variables) if place in left_out]
+        self.listed.append(Derived(some, forall(said, Iff(some(*said), exists(rest, symbol(*variables))))))

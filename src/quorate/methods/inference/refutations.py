@@ -22,6 +22,7 @@ from quorate.methods.inference.badness import (
     violations,
     with_origins,
 )
+from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Item
 from quorate.methods.inference.refuter import Refuter
 from quorate.methods.inference.shapes import Shape
@@ -42,6 +43,9 @@ class Refutations:
 
     If `one_sided`, what is said of a violation names the elements of one of its sides only: first that, then another.
     """
+
+    effort, lighter = 1, (0, 0, 0)
+    """See `Refuter`."""
 
     def __init__(self, task: Task, shape: Shape, one_sided: bool = False) -> None:
         self.task, self.shape, self.one_sided = task, shape, one_sided
@@ -108,15 +112,18 @@ class Refutations:
 
     def _refuter(self, number: int, bad: Bad, constants: Sequence[Var]) -> Refuter:
         task = self.task
-        language = task.language(self.shape, constants, unspoken(task.model, task.origins))
+        language = self._language(constants)
         sizes = task.sizes(self.shape, constants)
         self.made.append(
             Refuter(
                 task.grounds, sizes, bad, language, task.safe, task.lemmas, task.states, task.seed,
-                f"violation{number}.",
+                f"violation{number}.", self.effort, self.lighter,
             )
         )  # fmt: skip
         return self.made[-1]
+
+    def _language(self, constants: Sequence[Var]) -> Language:
+        return self.task.language(self.shape, constants, unspoken(self.task.model, self.task.origins))
 
     def _count(self) -> tuple[int, int]:
         searches = [refuter.search for refuter in self.made]

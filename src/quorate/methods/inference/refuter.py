@@ -50,7 +50,12 @@ class Refuter:
         samples: Sequence[States],
         seed: int,
         name: str,
+        effort: int = 1,
+        lighter: Sequence[int] = (0, 0, 0),
     ) -> None:
+        """`effort`: how many times as many rows, and runs backwards, as usual the search begins with; `lighter`: by how much
+        the clauses of each layer weigh less than the language allows."""
+        self.effort, self.lighter = effort, lighter
         self.name, self.end = name, VIOLATION
         self.waiting: Candidates | None = None
         """What is being enumerated."""
@@ -131,7 +136,7 @@ class Refuter:
         for states in self.samples:
             each = sum(group.count for group in self.language.groups(states.sizes))
             valuations = self._valuations(states)
-            count = max(1, MOST_ROWS // (each * len(valuations)))
+            count = max(1, self.effort * MOST_ROWS // (each * len(valuations)))
             for valuation in valuations:
                 holds = numpy.broadcast_to(states.evaluate(always, valuation), (states.count, 1))[:, 0]
                 if not holds.any():
@@ -166,7 +171,7 @@ class Refuter:
     def _begin(self, backwards: bool) -> None:
         """One more layer."""
         if self.waiting is None:
-            self.waiting = Candidates(self.language)
+            self.waiting = Candidates(self.language, self.lighter[len(self.search.layers)])
         if backwards and not self.waiting.rows:
             self._backward_rows(self.waiting)
         elif not self.waiting.rows:
@@ -183,7 +188,7 @@ class Refuter:
         """States of random runs that end in the violation, from their end backwards."""
         last = self.ends[VIOLATION][0]
         steps = [step for step in self.steps if step.sizes == last.sizes]
-        for _ in range(BACKWARD_RUNS):
+        for _ in range(self.effort * BACKWARD_RUNS):
             last.shuffle(self.random)
             if not self.search.consistent(last):
                 return

@@ -17,15 +17,18 @@ AT_FIRST = 7
 
 @dataclass(frozen=True)
 class Shape:
-    """How large the formulas of a language may be: literals, variables per sort, and variables in all."""
+    """How large the formulas of a language may be: literals, variables per sort, and variables in all; and literals and
+    variables together, if that is less."""
 
     variables: Mapping[Sort, int]
     literals: int
     total: int
+    weight: int | None = None
 
     def __str__(self) -> str:
         counts = ", ".join(f"{n} of {sort}" for sort, n in self.variables.items())
-        return f"clauses of {self.literals} literals, {self.total} variables: {counts}"
+        together = f" ({self.weight} in all)" if self.weight is not None else ""
+        return f"clauses of {self.literals} literals, {self.total} variables{together}: {counts}"
 
 
 def shapes(model: RelationalModel) -> Iterator[Shape]:

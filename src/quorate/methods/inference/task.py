@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import product
 
 from quorate.engines.smt.session import Limits
 from quorate.logic.structures import Structure
-from quorate.logic.terms import BOOL, Exists, Sort, Symbol, Term, Var, conj
+from quorate.logic.terms import BOOL, Apply, Exists, Sort, Symbol, Term, Var, conj
 from quorate.logic.transform import conjuncts, nnf, subterms
 from quorate.methods.induction.obligations import step_of
 from quorate.methods.inference.aliases import aliases
@@ -20,9 +21,9 @@ from quorate.methods.inference.language import Aliases, Block, Language, standar
 from quorate.methods.inference.questions import Grounds, Question
 from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.shapes import Shape, shapes
-from quorate.methods.inference.states import States, cases
+from quorate.methods.inference.states import States, cases, with_derived
 from quorate.methods.inference.walks import walks
-from quorate.models.relational import Named, RelationalModel, Transition
+from quorate.models.relational import Derived, Named, RelationalModel, Transition
 from quorate.models.semantics import state_of, successor
 from quorate.models.slicing import slice_for_safety
 from quorate.proof.certificates import Certificate
@@ -166,18 +167,39 @@ class Task:
         assert isinstance(after, Structure), after
         return state_of(self.model, before), state_of(self.model, after)
 
-    def language(self, shape: Shape, constants: Sequence[Var] = (), unspoken: Collection[Symbol] = ()) -> Language:
-        """The language of a shape over constants; some symbols can be left out."""
+    def language(
+        self, shape: Shape, constants: Sequence[Var] = (), unspoken: Collection[Symbol] = (), brief: bool = False
+    ) -> Language:
+        """The language of a shape over constants; some symbols can be left out.
+
+        If `brief`, constants of the protocol that change are only spoken of by relations with one argument, and in orders.
+        """
         blocks = []
         for sort, count in shape.variables.items():
             names = [Var(f"{sort.name.upper()}{i + 1}", sort) for i in range(count)]
             blocks.append(Block(sort, tuple(names), self.orders.get(sort)))
         model = replace(self.model, symbols=tuple(s for s in self.model.symbols if s not in unspoken))
-        atoms = standard_atoms(model, blocks, constants)
+        atoms = [a for a in standard_atoms(model, blocks, constants) if not brief or self._is_brief(a)]
         key = tuple(shape.variables.items()), tuple(constants)
         if key not in self._aliases:
             self._aliases[key] = aliases(model, blocks, constants, self.orders, atoms)
-        return Language(blocks, constants, atoms, shape.literals, shape.total, self._aliases[key])
+        return Language(blocks, constants, atoms, shape.literals, shape.total, self._aliases[key], shape.weight)
+
+    def _is_brief(self, atom: Term) -> bool:
+        if not isinstance(atom, Apply) or len(atom.args) == 1 or atom.symbol in self.orders.values():
+            return True
+        return not any(isinstance(arg, Apply) and not arg.args and arg.symbol.mutable for arg in atom.args)
+
+    def extended(self, derived: Sequence[Derived]) -> Task:
+        """The same task with more derived symbols to speak of."""
+        part = copy(self)
+        part.protocol, part.model = (
+            replace(model, symbols=(*model.symbols, *(d.symbol for d in derived)), derived=(*model.derived, *derived))
+            for model in (self.protocol, self.model)
+        )
+        part.grounds, part._aliases = Grounds(part.model, self.orders), {}
+        part.states = [with_derived(part.model, states) for states in self.states]
+        return part
 
     def candidates(self, language: Language) -> Candidates:
         """What has to be enumerated for a language: rows of the samples."""

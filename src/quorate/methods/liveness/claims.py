@@ -371,9 +371,11 @@ class _LargerTask(Task):
     What follows a position is not spoken of: an order can say that, and solvers get lost in what follows what follows.
     """
 
-    def language(self, shape: Shape, constants: Sequence[Var] = (), unspoken: Collection[Symbol] = ()) -> Language:
+    def language(
+        self, shape: Shape, constants: Sequence[Var] = (), unspoken: Collection[Symbol] = (), brief: bool = False
+    ) -> Language:
         successors = [s for s in self.model.symbols if not s.mutable and s.sort in s.arguments]
-        return super().language(shape, constants, [*unspoken, *successors])
+        return super().language(shape, constants, [*unspoken, *successors], brief)
 
     def sizes(self, shape: Shape, constants: Sequence[Var] = ()) -> dict[Sort, int]:
         sizes = super().sizes(shape, constants)
