@@ -39,7 +39,7 @@ AN_ATTEMPT, HALF_A_SECOND = 200, 800
 equals the one that had the last."""
 EAGER = 2.0
 """How much processor time refutations that speak of all sides of a violation have before they are the less promising."""
-LATER, LAST = 10, 400
+LATER, LAST = 10, 600
 """How many turns have been had before the first of invariants about projections, and of refutations."""
 
 MOST_CASES = 20_000_000
