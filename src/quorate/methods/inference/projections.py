@@ -21,9 +21,8 @@ from quorate.methods.inference.language import Language
 from quorate.methods.inference.library import LONGEST
 from quorate.methods.inference.refutations import Refutations
 from quorate.methods.inference.shapes import Shape, shapes
-from quorate.methods.inference.states import States, with_derived
+from quorate.methods.inference.states import with_derived
 from quorate.methods.inference.task import Found, Task
-from quorate.methods.inference.walks import walks
 from quorate.models.relational import Derived, Named, RelationalModel
 from quorate.proof.certificates import certify
 
@@ -114,17 +113,9 @@ class ProjectedRefutations(Refutations):
             if places and len(symbol.arguments) > LEAST:
                 self.silent.add(symbol)
         part = task.extended(found.listed)
-        part.states += [with_derived(part.model, states) for states in self._walks()]
+        for sizes, seed in product(WALKED, range(1, WALKS + 1)):
+            part.states += [with_derived(part.model, s) for s in task.walks([sizes], STEPS, task.seed + seed)]
         super().__init__(part, shape, one_sided=True)
-
-    def _walks(self) -> Iterator[States]:
-        """More random runs."""
-        sorts = [sort for sort in self.whole.model.sorts if sort.uninterpreted]
-        for (size, ordered), seed in product(WALKED, range(1, WALKS + 1)):
-            sizes = {sort: ordered if sort in self.whole.orders else size for sort in sorts}
-            found = walks(self.whole.grounds, sizes, STEPS, self.whole.seed + seed)
-            if found is not None:
-                yield found
 
     def _language(self, constants: Sequence[Var]) -> Language:
         return self.task.language(self.shape, constants, self.silent, brief=True)
@@ -178,10 +169,10 @@ class _Derived:
 
     def add(self, symbol: Symbol, left_out: Collection[int]) -> None:
         """What a relation says where some of its arguments, if any, are left out."""
-        variables = [Var(f"X{number}", sort) for number, sort in enumerate(symbol.arguments, 1)]
-        said = [variable for place, variable in enumerate(variables) if place not in left_out]
         if not left_out:
             return
+        variables = [Var(f"X{number}", sort) for number, sort in enumerate(symbol.arguments, 1)]
+        said = [variable for place, variable in enumerate(variables) if place not in left_out]
         name = fresh_name(f"some_{symbol.name}", self.taken.__contains__)
         self.taken.add(name)
         some = Symbol(name, [variable.sort for variable in said], BOOL, True)

@@ -85,7 +85,7 @@ class Task:
         if states is None:
             progress("collecting samples")
             self.samples = list(samples(model, self.orders, seed))
-            self.walked = list(self._walks())
+            self.walked = list(self.walks(WALKED, STEPS, seed))
         self.states = [*(states or ()), *(item.states for item in self.samples), *self.walked]
         self.first_sizes = self.sizes(next(shapes(model)))
         self.safe = {item.name: conj(*conjuncts(item.formula)) for item in model.safety}
@@ -113,12 +113,12 @@ class Task:
                     return more, facts
         return plain, []
 
-    def _walks(self) -> Iterator[States]:
-        """States of random runs of larger instances."""
+    def walks(self, walked: Sequence[tuple[int, int]], steps: int, seed: int) -> Iterator[States]:
+        """States of random runs of larger instances, of ordered sorts the second sizes."""
         sorts = [sort for sort in self.model.sorts if sort.uninterpreted]
-        for size, ordered in WALKED:
+        for size, ordered in walked:
             sizes = {sort: ordered if sort in self.orders else size for sort in sorts}
-            found = walks(self.grounds, sizes, STEPS, self.seed)
+            found = walks(self.grounds, sizes, steps, seed)
             if found is not None:
                 yield found
 
