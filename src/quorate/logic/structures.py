@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 from quorate.logic.terms import (
@@ -67,6 +68,12 @@ def domain(sort: Sort, sizes: Mapping[Sort, int]) -> range | tuple[bool, bool]:
         return range(sizes[sort])
     except KeyError:
         raise EvaluationError(f"no size is given for sort {sort}") from None
+
+
+def cases(term: Term, sizes: Mapping[Sort, int]) -> int:
+    """How many cases the nested quantifiers of a formula have together."""
+    mine = prod(len(domain(v.sort, sizes)) for v in term.variables) if isinstance(term, Quantified) else 1
+    return mine * max([1, *(cases(child, sizes) for child in term.children)])
 
 
 def argument_tuples(arguments: Iterable[Sort], sizes: Mapping[Sort, int]) -> product[tuple[Value, ...]]:

@@ -441,3 +441,9 @@ def test_enough_is_enough_and_not_more(hypotheses, goal, size):
 def test_nothing_is_said_about_integers():
     count = Symbol("count", (), INT)
     assert enough([Equal(count(), count()), MARKED(LAST())], logic.neg(MARKED(LAST())), 2) == ()
+
+
+def test_nothing_is_said_about_formulas_with_too_many_cases():
+    variables = [Var(f"X{number}", NODE) for number in range(20)]
+    many = logic.forall(variables, logic.disj(*(MARKED(variable) for variable in variables)))
+    assert enough([many], logic.neg(many), 2) == ()

@@ -11,7 +11,13 @@ from quorate.logic import sexpr
 from quorate.logic.terms import Symbol
 from quorate.logic.transform import symbols_of
 from quorate.methods.inference.houdini import Deadline
-from quorate.methods.inference.projections import ProjectedRefutations, Projections, brief_shapes, projections
+from quorate.methods.inference.projections import (
+    ProjectedRefutations,
+    Projections,
+    brief_shapes,
+    projections,
+    write_out,
+)
 from quorate.methods.inference.shapes import Shape
 from quorate.methods.inference.task import Found, Task
 from quorate.models.source import Source
@@ -143,7 +149,7 @@ def test_projections_are_written_out_in_refutations(monkeypatch):
     step = Step("forward", (("one", "(forall ((T time)) (some_decided T v1))"),))
     refutation = Refutation(model.safety[0].name, (("v1", "value"),), "(some_decided clock v1)", (step,), "violation")
     found.certificate = certify(attempt.task.protocol, model.safety, (), {}, [refutation])
-    attempt._write_out(found)
+    write_out(attempt.task.protocol, model, found)
     [((_, text),)] = [step.formulas for step in found.certificate.refutations[0].steps]
     constant = Symbol("v1", (), model.sorts[2])
     assert str(sexpr.read(text, model.sorts, (*model.symbols, constant))) == (

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from quorate.logic.expansion import Expander, Ground, Tables
-from quorate.logic.structures import EvaluationError, Structure, Value, argument_tuples
+from quorate.logic.structures import EvaluationError, Structure, Value, argument_tuples, cases
 from quorate.logic.terms import BOOL, INT, Quantified, Sort, Symbol, Term, Var
 from quorate.logic.transform import sorts_of, symbols_of
 
 TRUE, FALSE = 1, -1
 """The constant literals; every other literal is a variable's number or its negation."""
 
-CONFLICTS = 2_000
-"""How hard a question about which hypotheses suffice may be."""
+MOST_CASES, CONFLICTS = 50_000, 2_000
+"""How many cases formulas may have, and how hard it may be, where the question is which of them suffice."""
 
 
 class Circuit:
@@ -224,9 +224,12 @@ def enough(hypotheses: Sequence[Term], goal: Term, size: int) -> tuple[int, ...]
     from pysat.solvers import Solver
 
     formulas = (*hypotheses, goal)
+    sizes = {sort: size for sort in sorts_of(*formulas) if sort.uninterpreted}
     circuit = Circuit()
-    grounder = Grounder(circuit, {sort: size for sort in sorts_of(*formulas) if sort.uninterpreted})
+    grounder = Grounder(circuit, sizes)
     try:
+        if sum(cases(formula, sizes) for formula in formulas) > MOST_CASES:
+            return ()
         tables = {symbol: grounder.table(symbol) for symbol in symbols_of(*formulas)}
         *literals, wanted = [grounder.formula(formula, tables) for formula in formulas]
     except EvaluationError:

@@ -108,11 +108,15 @@ class _Prepared:
             model=self.request,
         )
 
-    def lazy_task(self, limits: Limits, timeout: float, goal: int) -> Task:
-        terms = tuple(item.formula for item in self.group.hypotheses)
-        question = Question(self.goals[goal], enough(terms, self.group.goals[goal].formula, SMALL))
+    def lazy_task(self, limits: Limits, timeout: float, goal: int, using: tuple[int, ...]) -> Task:
+        """A task for which z3 begins with some of the hypotheses."""
         task = self.task(limits, "z3", timeout, [goal])
-        return replace(task, questions=(question,), lazy=(self.vocabulary, terms))
+        question = replace(task.questions[0], using=using)
+        return replace(task, questions=(question,), lazy=(self.vocabulary, self.formulas))
+
+    @property
+    def formulas(self) -> tuple[Term, ...]:
+        return tuple(item.formula for item in self.group.hypotheses)
 
 
 def prepare(group: Group) -> _Prepared:
@@ -225,11 +229,12 @@ def solve_here(group: Group, limits: Limits) -> list[Answer]:
 def _insist(prepared: _Prepared, goal: int, limits: Limits) -> Answer:
     """Race different solvers and ways to ask, with growing patience, until the time limit."""
     patience, spent = 2 * QUICK_SECONDS, 0.0
+    using = enough(prepared.formulas, prepared.group.goals[goal].formula, SMALL) if prepared.request else ()
     reply = Reply("unknown", "timeout")
     while spent < limits.timeout and reply.status == "unknown":
         patience = min(patience, limits.timeout - spent)
         tasks = [
-            *([prepared.lazy_task(limits, patience, goal)] if prepared.request else []),
+            *([prepared.lazy_task(limits, patience, goal, using)] if prepared.request else []),
             prepared.task(limits, "cvc5", patience, [goal]),
             prepared.task(limits, "z3", patience, [goal], [("random_seed", limits.seed + 1 + int(spent))]),
         ]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
+from quorate.logic.structures import cases
 from quorate.logic.terms import (
     BOOL,
     And,
@@ -29,7 +30,6 @@ from quorate.logic.terms import (
 from quorate.logic.transform import conjuncts, fresh_variables, substitute, symbols_of
 from quorate.methods.inference.badness import shrinks
 from quorate.methods.inference.questions import Grounds, Question
-from quorate.methods.inference.states import cases
 from quorate.models.relational import RelationalModel, Transition, Update
 
 MOST_WAYS = 8

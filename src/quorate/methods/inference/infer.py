@@ -17,6 +17,7 @@ from typing import Protocol
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.smt.session import Limits
+from quorate.logic.structures import cases
 from quorate.methods.explicit import check
 from quorate.methods.induction import bounded
 from quorate.methods.induction.induct import support
@@ -26,7 +27,7 @@ from quorate.methods.inference.invariants import Invariants, conclude
 from quorate.methods.inference.projections import ProjectedRefutations, Projections, brief_shapes, projections
 from quorate.methods.inference.refutations import Refutations
 from quorate.methods.inference.shapes import Shape, growing, shapes
-from quorate.methods.inference.states import States, cases
+from quorate.methods.inference.states import States
 from quorate.methods.inference.task import STEPS, Found, Progress, Task
 from quorate.models.relational import RelationalModel
 from quorate.proof.verdicts import Result

@@ -73,18 +73,9 @@ class Projections(Invariants):
 
     def go_on(self, outcome: Found) -> str | None:
         self.task.until = self.whole.until
-        failure = super().go_on(outcome)
-        if failure is None:
-            self._write_out(outcome)
+        if (failure := super().go_on(outcome)) is None:
+            write_out(self.task.protocol, self.whole.protocol, outcome)
         return failure
-
-    def _write_out(self, outcome: Found) -> None:
-        """The proof without names for projections."""
-        assert outcome.certificate is not None
-        extended, model = self.task.protocol, self.whole.protocol
-        outcome.invariants = tuple(Named(i.name, extended.expand(i.formula), i.span) for i in outcome.invariants)
-        listed = (*model.safety, *outcome.invariants)
-        outcome.certificate = certify(model, model.safety, listed, outcome.certificate.hints)
 
 
 class ProjectedRefutations(Refutations):
@@ -122,30 +113,31 @@ class ProjectedRefutations(Refutations):
 
     def go_on(self, outcome: Found) -> str | None:
         self.task.until = self.whole.until
-        failure = super().go_on(outcome)
-        if failure is None:
-            self._write_out(outcome)
+        if (failure := super().go_on(outcome)) is None:
+            write_out(self.task.protocol, self.whole.protocol, outcome)
         return failure
 
-    def _write_out(self, outcome: Found) -> None:
-        """The proof without names for projections."""
-        assert outcome.certificate is not None
-        extended, model, found = self.task.protocol, self.whole.protocol, outcome.certificate
-        sorts = {sort.name: sort for sort in extended.sorts}
-        refutations = []
-        for item in found.refutations:
-            constants = [Symbol(name, (), sorts[sort]) for name, sort in item.constants]
 
-            def plain(text: str, constants: Sequence[Symbol] = constants) -> str:
-                term = sexpr.read(text, extended.sorts, (*extended.symbols, *constants))
-                return sexpr.write(extended.expand(term))
+def write_out(extended: RelationalModel, model: RelationalModel, outcome: Found) -> None:
+    """The proof without names for projections."""
+    assert outcome.certificate is not None
+    found = outcome.certificate
+    outcome.invariants = tuple(Named(i.name, extended.expand(i.formula), i.span) for i in outcome.invariants)
+    sorts = {sort.name: sort for sort in extended.sorts}
+    refutations = []
+    for item in found.refutations:
+        constants = [Symbol(name, (), sorts[sort]) for name, sort in item.constants]
 
-            steps = [
-                replace(step, formulas=tuple((name, plain(text)) for name, text in step.formulas))
-                for step in item.steps
-            ]
-            refutations.append(replace(item, steps=tuple(steps)))
-        outcome.certificate = certify(model, model.safety, outcome.invariants, found.hints, refutations)
+        def plain(text: str, constants: Sequence[Symbol] = constants) -> str:
+            term = sexpr.read(text, extended.sorts, (*extended.symbols, *constants))
+            return sexpr.write(extended.expand(term))
+
+        steps = [
+            replace(step, formulas=tuple((name, plain(text)) for name, text in step.formulas)) for step in item.steps
+        ]
+        refutations.append(replace(item, steps=tuple(steps)))
+    listed = outcome.invariants if refutations else (*model.safety, *outcome.invariants)
+    outcome.certificate = certify(model, model.safety, listed, found.hints, refutations)
 
 
 def brief_shapes(model: RelationalModel, orders: Collection[Sort]) -> Iterator[Shape]:

@@ -133,12 +133,6 @@ def grid(variables: Sequence[Var], sizes: Mapping[Sort, int], first: int, axes: 
     return values
 
 
-def cases(term: Term, sizes: Mapping[Sort, int]) -> int:
-    """How many cases the nested quantifiers of a formula have together."""
-    mine = prod(len(domain(v.sort, sizes)) for v in term.variables) if isinstance(term, Quantified) else 1
-    return mine * max([1, *(cases(child, sizes) for child in term.children)])
-
-
 def shape(symbol: Symbol, sizes: Mapping[Sort, int]) -> tuple[int, ...]:
     return tuple(len(domain(sort, sizes)) for sort in symbol.arguments)
 

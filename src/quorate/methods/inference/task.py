@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from quorate.engines.smt.session import Limits
-from quorate.logic.structures import Structure
+from quorate.logic.structures import Structure, cases
 from quorate.logic.terms import BOOL, Apply, Exists, Sort, Symbol, Term, Var, conj
 from quorate.logic.transform import conjuncts, nnf, subterms
 from quorate.methods.induction.obligations import step_of
@@ -21,7 +21,7 @@ from quorate.methods.inference.language import Aliases, Block, Language, standar
 from quorate.methods.inference.questions import Grounds, Question
 from quorate.methods.inference.samples import Sample, samples
 from quorate.methods.inference.shapes import Shape, shapes
-from quorate.methods.inference.states import States, cases, with_derived
+from quorate.methods.inference.states import States, with_derived
 from quorate.methods.inference.walks import walks
 from quorate.models.relational import Derived, Named, RelationalModel, Transition
 from quorate.models.semantics import state_of, successor

@@ -12,11 +12,11 @@ from random import Random
 
 import numpy
 
-from quorate.logic.structures import domain
+from quorate.logic.structures import cases, domain
 from quorate.logic.terms import BOOL, Sort
 from quorate.logic.transform import symbols_of
 from quorate.methods.inference.questions import Grounds, Question
-from quorate.methods.inference.states import Array, States, cases, grid, shape, with_derived
+from quorate.methods.inference.states import Array, States, grid, shape, with_derived
 from quorate.models.relational import RelationalModel, Transition
 
 WORLDS, RUNS, SOLVED = 16, 12, 1
