@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from quorate.lang.diagnostics import Diagnostic, LanguageError, Sink
 from quorate.lang.expectations import check_names, check_targets
-from quorate.models.process import ProcessModel
 from quorate.models.relational import Language, RelationalModel
-from quorate.models.rounds import RoundModel
 from quorate.models.source import Source, Span
+
+if TYPE_CHECKING:
+    from quorate.models.process import ProcessModel
+    from quorate.models.rounds import RoundModel
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from quorate.lang.diagnostics import Sink
-from quorate.models.process import ProcessModel
 from quorate.models.relational import Expectation, RelationalModel
 from quorate.models.source import Source, Span
+
+if TYPE_CHECKING:
+    from quorate.models.process import ProcessModel
 
 VERDICTS = ("proved", "violated", "not-inductive", "unknown")
 VERBS = ("induct", "check", "simulate", "infer", "cutoff", "live", "verify")

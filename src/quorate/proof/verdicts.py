@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from quorate.models.source import Span
-from quorate.proof.process_runs import ProcessRun
-from quorate.proof.traces import Trace
 
 if TYPE_CHECKING:
+    from quorate.proof.process_runs import ProcessRun
     from quorate.proof.round_traces import RoundTrace
+    from quorate.proof.traces import Trace
 
 Verdict = Literal["proved", "violated", "not-inductive", "unknown"]
 

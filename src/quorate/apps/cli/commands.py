@@ -8,16 +8,18 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from quorate.apps.cli import reports
 from quorate.apps.cli.reports import FileReport, Report
 from quorate.lang import Loaded, LoadedProcess, LoadedRounds, load, load_any
 from quorate.lang.diagnostics import CATALOGUE, Diagnostic, LanguageError, explain
 from quorate.models.relational import RelationalModel
-from quorate.models.rounds import RoundModel
 from quorate.proof.traces import Trace
 from quorate.proof.verdicts import Result
+
+if TYPE_CHECKING:
+    from quorate.models.rounds import RoundModel
 
 
 class UsageError(Exception):

@@ -9,16 +9,18 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from quorate import __version__
 from quorate.lang.diagnostics import Diagnostic
-from quorate.models.process import ProcessModel
 from quorate.models.relational import RelationalModel
-from quorate.models.rounds import RoundModel
 from quorate.models.source import Span
 from quorate.proof.verdicts import Result, Verdict, worst
+
+if TYPE_CHECKING:
+    from quorate.models.process import ProcessModel
+    from quorate.models.rounds import RoundModel
 
 MARKS: dict[Verdict, str] = {"proved": "✓", "violated": "✗", "not-inductive": "✗", "unknown": "?"}
 

@@ -43,7 +43,7 @@ class Circuit:
 
     def conj(self, literals: Iterable[int]) -> int:
         members = set(literals)
-        if not members.isdisjoint(self._fixed):
+        if not self._fixed.keys().isdisjoint(members):
             members = {self._fixed.get(literal, literal) for literal in members}
         members.discard(TRUE)
         if len(members) < 2:
@@ -119,6 +119,8 @@ class Grounder(Expander):
         self.circuit, self.remembers = circuit, remembers
         self._expanded: dict[int, tuple[Tables, dict[tuple[Any, ...], int]]] = {}
         """For every state, by the identity of its tables, which are kept, what quantified formulas have become there."""
+        self._looked_up: dict[int, tuple[Any, dict[tuple[Ground, ...], Ground]]] = {}
+        """Likewise for every table its values at arguments that are not known."""
 
     def term(self, term: Term, tables: Tables, env: dict[Var, Ground]) -> Ground:
         if not self.remembers or not isinstance(term, Quantified):
@@ -175,9 +177,15 @@ class Grounder(Expander):
                     yield i, literal
 
     def lookup(self, symbol: Symbol, args: list[Ground], tables: Tables) -> Ground:
-        if BOOL not in symbol.arguments and tuple not in map(type, args) and (args or not symbol.sort.elements):
-            return tables[symbol][tuple(args)]
-        return super().lookup(symbol, args, tables)
+        if BOOL in symbol.arguments or (not args and symbol.sort.elements):
+            return super().lookup(symbol, args, tables)
+        table, key = tables[symbol], tuple(args)
+        if tuple not in map(type, args):
+            return table[key]
+        known = self._looked_up.setdefault(id(table), (table, {}))[1]
+        if key not in known:
+            known[key] = super().lookup(symbol, args, tables)
+        return known[key]
 
     def select(self, condition: int, then: Ground, otherwise: Ground, sort: Sort) -> Ground:
         """The first value where the condition holds, else the second."""
