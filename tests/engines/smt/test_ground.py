@@ -447,3 +447,7 @@ def test_nothing_is_said_about_formulas_with_too_many_cases():
     variables = [Var(f"X{number}", NODE) for number in range(20)]
     many = logic.forall(variables, logic.disj(*(MARKED(variable) for variable in variables)))
     assert enough([many], logic.neg(many), 2) == ()
+
+
+def test_a_goal_that_is_false_needs_no_hypothesis():
+    assert enough([MARKED(LAST()), logic.FALSE], logic.FALSE, 2) == ()

@@ -256,7 +256,8 @@ def enough(hypotheses: Sequence[Term], goal: Term, size: int) -> tuple[int, ...]
         found = core(range(len(literals))) or ()
         for number in found:
             if number in found:
-                found = core([other for other in found if other != number]) or found
+                fewer = core([other for other in found if other != number])
+                found = found if fewer is None else fewer
     return found
 
 

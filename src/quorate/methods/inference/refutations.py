@@ -33,7 +33,7 @@ from quorate.proof.checker import sections
 
 A_TRIFLE = 1000
 """How many conflicts a question may take where the answer only makes a refutation shorter."""
-AT_ONCE, SOON, QUICK, FEW = 0.05, 0.4, 1.5, 6
+AT_ONCE, SOON, QUICK, FEW = 0.02, 0.4, 1.5, 6
 """Seconds for an obligation: with what should suffice, twice, and then with all that is known.  If the first leaves only a few
 without an answer, all that is known may answer them at once; if the last does, these get all the time there is."""
 
