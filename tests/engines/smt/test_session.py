@@ -172,7 +172,7 @@ def test_an_open_question_is_put_to_the_others(monkeypatch):
 
 def test_time_spent_is_never_more_than_the_limit(monkeypatch):
     spent = []
-    monkeypatch.setattr(session, "run", lambda tasks, jobs: iter([(0, 0, Reply("unknown", "timeout"))]))
+    monkeypatch.setattr(session, "run", lambda tasks, jobs: (item for item in [(0, 0, Reply("unknown", "timeout"))]))
     monkeypatch.setattr(
         session, "race", lambda tasks, jobs: spent.append(tasks[0].timeout) or (0, Reply("unknown", "timeout"))
     )
@@ -183,8 +183,26 @@ def test_time_spent_is_never_more_than_the_limit(monkeypatch):
     assert spent == [], "the first try took all the time"
 
 
+def test_when_the_time_for_all_is_over_nothing_more_is_asked(monkeypatch):
+    goals = tuple(Goal(str(number), TRUE) for number in range(4))
+    asked = []
+
+    def run(tasks, jobs):
+        for number in range(4):
+            asked.append(number)
+            yield 0, number, Reply("unknown", "timeout") if number == 1 else Reply("unsat", backend="z3")
+
+    monkeypatch.setattr(session, "run", run)
+    monkeypatch.setattr(session, "race", lambda tasks, jobs: pytest.fail("there is no time"))
+    clock = iter(range(100))
+    monkeypatch.setattr(session.time, "monotonic", lambda: float(next(clock)))
+    found = {goal: answer.status for _, goal, answer in solve([Group((), goals)], Limits(timeout=40.0, until=1.0))}
+    assert asked == [0, 1]
+    assert found == {0: "unsat", 1: "unknown", 2: "unknown", 3: "unknown"}
+
+
 def test_sat_without_a_model_has_no_structure(monkeypatch):
-    monkeypatch.setattr(session, "run", lambda tasks, jobs: iter([(0, 0, Reply("sat", backend="cvc5"))]))
+    monkeypatch.setattr(session, "run", lambda tasks, jobs: (item for item in [(0, 0, Reply("sat", backend="cvc5"))]))
     assert ask([], TRUE) == Answer("sat", solver="cvc5")
 
 
@@ -201,7 +219,7 @@ def test_a_wrong_model_is_never_a_result(monkeypatch):
             vocabulary.symbols[FIRST]: {(): 0},
         },
     )
-    monkeypatch.setattr(session, "run", lambda tasks, jobs: iter([(0, 0, Reply("sat", model=wrong))]))
+    monkeypatch.setattr(session, "run", lambda tasks, jobs: (item for item in [(0, 0, Reply("sat", model=wrong))]))
     with pytest.raises(ModelMismatch, match="does not satisfy up"):
         ask([UP], MARKED(FIRST()))
 

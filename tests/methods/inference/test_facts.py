@@ -72,6 +72,6 @@ def test_facts_hold_in_every_reachable_state() -> None:
     model, _ = facts(PROMISES.replace("GUARD", "!closed(a, b)"))
     sizes = dict.fromkeys(model.sorts, 3)
     orders = total_orders(model)
-    for sample in samples(model, orders, 0):
+    for sample in samples(model, dict.fromkeys(model.sorts, 2), orders, 0):
         for fact in lasting(Grounds(model, orders), sizes, (), 10_000):
             assert sample.states.evaluate(fact, {}).all()

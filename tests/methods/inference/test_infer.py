@@ -11,6 +11,7 @@ from quorate.methods.inference.badness import by_constants, origins, violations,
 from quorate.methods.inference.infer import Options, infer
 from quorate.methods.inference.questions import Grounds
 from quorate.methods.inference.shapes import shapes
+from quorate.methods.inference.task import least_sizes
 from quorate.models.source import Source
 from quorate.proof.checker import recheck
 from quorate.proof.traces import replay
@@ -272,3 +273,43 @@ def test_a_protocol_in_which_nothing_happens():
     model = parse(Source("still.pyv", NOTHING_HAPPENS.format(init=""))).model
     [result] = infer(model, LIMITS, Options(10.0)).results
     assert result.verdict == "violated"
+
+
+PHASES = """
+sort phase
+sort node
+immutable constant red: phase
+immutable constant amber: phase
+immutable constant green: phase
+immutable constant blue: phase
+axiom distinct(red, amber, green, blue)
+mutable constant now: phase
+mutable relation started(node)
+mutable relation done(node)
+init now = red & !started(N) & !done(N)
+transition start(n: node)
+  modifies started
+  & now = red
+  & (started'(N) <-> started(N) | N = n)
+transition turn()
+  modifies now
+  & ((now = red & now' = amber) | (now = amber & now' = green) | (now = green & now' = blue))
+transition finish(n: node)
+  modifies done
+  & now = blue & started(n)
+  & (done'(N) <-> done(N) | N = n)
+safety done(N) -> started(N) & now = blue
+"""
+
+
+def test_sorts_have_the_elements_that_axioms_ask_for():
+    model = parse(Source("phases.pyv", PHASES)).model
+    assert {s.name: n for s, n in least_sizes(Grounds(model, {})).items()} == {"phase": 4, "node": 2}
+    proved(model)
+
+
+def test_axioms_that_ask_for_very_many_elements_are_left_to_others():
+    model = parse(
+        Source("two.pyv", "sort node\naxiom exists A: node, B. A != B\naxiom forall A: node, B. A = B\nsafety true\n")
+    ).model
+    assert list(least_sizes(Grounds(model, {})).values()) == [2]

@@ -60,6 +60,11 @@ def test_a_protocol_without_large_relations_has_none():
     assert next(projections(load(LIBRARY / "ring_leader_election.pyv").model), None) is None
 
 
+def test_without_sorts_there_is_nothing_to_leave_out():
+    model = parse(Source("flag.pyv", "mutable relation up\ninit up\nsafety up\n")).model
+    assert list(projections(model)) == []
+
+
 def test_a_proof_about_projections_is_written_out():
     model = parse(Source("moves.pyv", MOVES)).model
     task = Task(model, Limits(timeout=20, jobs=1), 0, Deadline(), lambda text: None)

@@ -59,28 +59,28 @@ def test_samples_are_reachable_states(name):
 
 def test_a_violation_is_seen():
     model = load(f"{LIBRARY}/broken/lock_server_async_lock_kept.ivy").model
-    found = list(samples(model, {}, 0))
+    found = list(samples(model, dict.fromkeys(model.sorts, 2), {}, 0))
     assert [item.violated for item in found][-1] == ("mutual_exclusion",)
     assert all(item.violated == () for item in found[:-1])
 
 
 def test_instances_grow_while_they_are_small():
     model = load(f"{LIBRARY}/lock_server_async.ivy").model
-    counts = [item.states.count for item in samples(model, {}, 0)]
+    counts = [item.states.count for item in samples(model, dict.fromkeys(model.sorts, 2), {}, 0)]
     assert counts == sorted(counts) and max(counts[:-1]) <= FEW_STATES
 
 
 def test_the_seed_decides():
     model = load(f"{LIBRARY}/ticket_lock.pyv").model
     orders = total_orders(model)
-    first, second = (list(samples(model, orders, 7)) for _ in range(2))
+    first, second = (list(samples(model, dict.fromkeys(model.sorts, 2), orders, 7)) for _ in range(2))
     for left, right in zip(first, second, strict=True):
         assert all((left.states.tables[s] == right.states.tables[s]).all() for s in left.states.tables)
 
 
 def test_instances_that_cannot_be_are_left_out():
     counter = parse(Source("counter.pyv", COUNTER)).model
-    assert list(samples(counter, {}, 0)) == []
+    assert list(samples(counter, {}, {}, 0)) == []
     lonely = parse(Source("lonely.pyv", LONELY)).model
     assert sample(lonely, of_size(lonely, 2), {}, 0) is None
     single = sample(lonely, of_size(lonely, 1), {}, 0)

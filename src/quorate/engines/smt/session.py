@@ -8,8 +8,11 @@ handed out only after our own evaluator has confirmed that every formula holds i
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 
 from quorate.engines.smt.backends import (
@@ -34,13 +37,21 @@ from quorate.models.relational import Named
 
 @dataclass(frozen=True)
 class Limits:
-    """Wall-clock seconds and memory per query, processes at once, seed; `dump` is a folder for SMT-LIB copies."""
+    """Wall-clock seconds and memory per query, processes at once, seed; `dump` is a folder for SMT-LIB copies.
+
+    `until` is when all queries should have ended, by `time.monotonic`.
+    """
 
     timeout: float = 60.0
     memory_mb: int = 4096
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     seed: int = 0
     dump: str | None = None
+    until: float = inf
+
+    def left(self) -> float:
+        """Seconds that a query may take now."""
+        return min(self.timeout, self.until - time.monotonic())
 
 
 QUICK_SECONDS = 1.5
@@ -170,15 +181,20 @@ def solve(groups: Sequence[Group], limits: Limits, until_refuted: bool = False) 
         dump(prepared, limits.dump)
     quick = min(QUICK_SECONDS, limits.timeout)
     tasks = [item.task(limits, "z3", quick, range(len(item.goals))) for item in prepared]
+    unanswered = {(number, goal): None for number, item in enumerate(prepared) for goal in range(len(item.goals))}
     stubborn: list[tuple[int, int]] = []
     refuted = False
-    for number, goal, reply in run(tasks, limits.jobs):
-        refuted |= reply.status == "sat"
-        if reply.status == "unknown" and (limits.timeout > quick or reply.reason != "timeout"):
-            stubborn.append((number, goal))
-        else:
-            yield number, goal, _answer(prepared[number], goal, reply)
-    for number, goal in stubborn:
+    with closing(run(tasks, limits.jobs)) as answers:
+        for number, goal, reply in answers:
+            del unanswered[number, goal]
+            refuted |= reply.status == "sat"
+            if reply.status == "unknown" and (limits.timeout > quick or reply.reason != "timeout"):
+                stubborn.append((number, goal))
+            else:
+                yield number, goal, _answer(prepared[number], goal, reply)
+            if limits.left() <= 0:
+                break
+    for number, goal in [*stubborn, *unanswered]:
         if until_refuted and refuted:
             return
         answer = _insist(prepared[number], goal, limits)
@@ -228,11 +244,13 @@ def solve_here(group: Group, limits: Limits) -> list[Answer]:
 
 def _insist(prepared: _Prepared, goal: int, limits: Limits) -> Answer:
     """Race different solvers and ways to ask, with growing patience, until the time limit."""
+    if limits.left() <= 0:
+        return Answer("unknown", "timeout")
     patience, spent = 2 * QUICK_SECONDS, 0.0
     using = enough(prepared.formulas, prepared.group.goals[goal].formula, SMALL) if prepared.request else ()
     reply = Reply("unknown", "timeout")
-    while spent < limits.timeout and reply.status == "unknown":
-        patience = min(patience, limits.timeout - spent)
+    while (left := min(limits.timeout - spent, limits.left())) > 0 and reply.status == "unknown":
+        patience = min(patience, left)
         tasks = [
             *([prepared.lazy_task(limits, patience, goal, using)] if prepared.request else []),
             prepared.task(limits, "cvc5", patience, [goal]),

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -111,7 +111,7 @@ def _stop(running: _Running) -> None:
     running.process.join()
 
 
-def run(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, int, Reply]]:
+def run(tasks: Sequence[Task], jobs: int) -> Generator[tuple[int, int, Reply]]:
     """Run tasks on up to `jobs` processes; yields (task, question, reply) as answers come, each question once."""
     _preload(tasks)
     waiting = deque((number, task, 0) for number, task in enumerate(tasks) if task.questions)
@@ -145,7 +145,7 @@ def race(tasks: Sequence[Task], jobs: int) -> tuple[int, Reply]:
         last = (number, reply)
         if reply.status != "unknown":
             break
-    answers.close()  # type: ignore[attr-defined]
+    answers.close()
     return last
 
 

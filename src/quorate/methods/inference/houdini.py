@@ -47,7 +47,7 @@ class Deadline:
     def within(self, limits: Limits, goals: int) -> Limits:
         """Limits for so many hard questions to solvers, such that they are answered in time."""
         seconds = max(1.0, (self.clock - time.monotonic()) * limits.jobs / max(1, goals))
-        return replace(limits, timeout=min(limits.timeout, seconds))
+        return replace(limits, timeout=min(limits.timeout, seconds), until=self.clock)
 
 
 def enumerate_until(candidates: Candidates, until: Deadline) -> None:

@@ -37,7 +37,7 @@ def projections(model: RelationalModel) -> Iterator[Shape]:
     """Shapes over some of the sorts, growing: those whose relations have others left out.  None if no relation is large."""
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
     large = [s for s in model.state_symbols if s.is_relation and len(s.arguments) >= LEAST]
-    sizes = range(min(2, len(sorts) - 1), len(sorts))
+    sizes = range(max(0, min(2, len(sorts) - 1)), len(sorts))
     listed = [c for size in sizes for c in combinations(sorts, size) if any(_mixed(s, c) for s in large)]
     for rank in count(LEAST + 2) if listed else ():
         for each in range(2, rank):

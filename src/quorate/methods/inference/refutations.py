@@ -225,7 +225,7 @@ def _answers(
         return [number for number in numbers if said[number].status != "unsat"]
 
     def within(seconds: float) -> Limits:
-        return replace(task.limits, timeout=min(seconds, task.limits.timeout))
+        return replace(task.limits, timeout=min(seconds, task.limits.timeout), until=task.until.clock)
 
     left = ask(range(len(asked)), small, within(AT_ONCE))
     if len(left) <= FEW:

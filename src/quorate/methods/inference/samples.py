@@ -71,10 +71,13 @@ def sample(
     return Sample(instance, states, complete, tuple(search.found.violations))
 
 
-def samples(model: RelationalModel, orders: Mapping[Sort, Symbol], seed: int) -> Iterator[Sample]:
-    """States of instances in which all sorts have the same size, as long as they are small and have few states."""
+def samples(
+    model: RelationalModel, least: Mapping[Sort, int], orders: Mapping[Sort, Symbol], seed: int
+) -> Iterator[Sample]:
+    """States of instances in which all sorts have the same size, or the least one that they have, as long as they are small and
+    have few states."""
     for size in range(2, LARGEST + 1):
-        sizes = {sort: size for sort in model.sorts if sort.uninterpreted}
+        sizes = {sort: max(size, smallest) for sort, smallest in least.items()}
         if size > ALWAYS and _weight(model, sizes) > HEAVY:
             return
         found = sample(model, sizes, orders, seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 from quorate.engines.smt.session import Limits
 from quorate.logic.structures import Structure, cases
@@ -32,6 +32,8 @@ Progress = Callable[[str], None]
 
 LARGEST = 4
 """Questions are asked about sorts of at most that size at first, ordered ones being one larger."""
+MUCH_MORE = 8
+"""If axioms want more elements, so many more are too many."""
 MOST_ENTRIES, AT_MOST = 1500, 4000
 """Questions are asked about states with at most that many entries, at first and later."""
 MOST_ROWS = 150_000
@@ -75,6 +77,7 @@ class Task:
         """The part of the protocol that is looked at."""
         self.orders = total_orders(model)
         self.grounds = Grounds(model, self.orders)
+        self.least = least_sizes(self.grounds)
         exist = [t for axiom in model.axioms for t in subterms(nnf(axiom.formula)) if isinstance(t, Exists)]
         self.found = {variable.sort for term in exist for variable in term.variables}
         """The sorts in which axioms say that there is an element."""
@@ -84,7 +87,7 @@ class Task:
         self.walked: list[States] = []
         if states is None:
             progress("collecting samples")
-            self.samples = list(samples(model, self.orders, seed))
+            self.samples = list(samples(model, self.least, self.orders, seed))
             self.walked = list(self.walks(WALKED, STEPS, seed))
         self.states = [*(states or ()), *(item.states for item in self.samples), *self.walked]
         self.first_sizes = self.sizes(next(shapes(model)))
@@ -117,7 +120,7 @@ class Task:
         """States of random runs of larger instances, of ordered sorts the second sizes."""
         sorts = [sort for sort in self.model.sorts if sort.uninterpreted]
         for size, ordered in walked:
-            sizes = {sort: ordered if sort in self.orders else size for sort in sorts}
+            sizes = {sort: max(self.least[sort], ordered if sort in self.orders else size) for sort in sorts}
             found = walks(self.grounds, sizes, steps, seed)
             if found is not None:
                 yield found
@@ -218,17 +221,30 @@ class Task:
             count += sum(constant.sort is sort for constant in constants)
             steps = [sum(p.sort is sort for p in t.parameters) for t in self.model.transitions]
             most = LARGEST + (sort in self.orders)
-            wanted[sort] = max(2, min(most, count + max([0, *steps]) + (sort in self.found)))
+            wanted[sort] = max(self.least[sort], min(most, count + max([0, *steps]) + (sort in self.found)))
         while entries(self.model, wanted) > MOST_ENTRIES:
-            largest = max(wanted, key=lambda sort: (wanted[sort], -shape.variables[sort]))
-            if wanted[largest] <= 2:
+            smaller = [sort for sort in wanted if wanted[sort] > self.least[sort]]
+            if not smaller:
                 break
-            wanted[largest] -= 1
+            wanted[max(smaller, key=lambda sort: (wanted[sort], -shape.variables[sort]))] -= 1
         for changes in sorted(product((0, 1, -1), repeat=len(wanted)), key=lambda c: (sum(map(abs, c)), -sum(c))):
             sizes = {s: n + d for (s, n), d in zip(wanted.items(), changes, strict=True)}
             if min(sizes.values(), default=1) > 0 and Question(self.grounds(sizes)).solve(1):
                 return sizes
         return wanted
+
+
+def least_sizes(grounds: Grounds) -> dict[Sort, int]:
+    """The smallest sizes, two or more, of which there are initial states; twos, if there are none a little larger."""
+    model = grounds.model
+    sorts = [sort for sort in model.sorts if sort.uninterpreted]
+    initial = [item.formula for item in model.initial]
+    for more in range(MUCH_MORE):
+        for larger in combinations_with_replacement(sorts, more):
+            sizes = {sort: 2 + larger.count(sort) for sort in sorts}
+            if Question(grounds(sizes), initial).solve(1):
+                return sizes
+    return dict.fromkeys(sorts, 2)
 
 
 def grown(sizes: Mapping[Sort, int], model: Structure | None) -> dict[Sort, int]:
