@@ -7,6 +7,7 @@ import pytest
 from quorate.engines.smt.session import Limits
 from quorate.lang import load, parse
 from quorate.logic.printing import show
+from quorate.logic.transform import symbols_of
 from quorate.methods.inference.badness import by_constants, origins, violations, with_origins
 from quorate.methods.inference.infer import Options, infer
 from quorate.methods.inference.questions import Grounds
@@ -313,3 +314,70 @@ def test_axioms_that_ask_for_very_many_elements_are_left_to_others():
         Source("two.pyv", "sort node\naxiom exists A: node, B. A != B\naxiom forall A: node, B. A = B\nsafety true\n")
     ).model
     assert list(least_sizes(Grounds(model, {})).values()) == [2]
+
+
+MARKS = """
+sort node
+immutable constant last: node
+mutable constant first: node
+mutable relation next(node, node)
+mutable relation even(node)
+init first = last & !next(X, Y) & (even(X) <-> X = last)
+transition grow(a: node, b: node)
+  modifies first, next, even
+  & a != b & a != last & b != last & a != first & b != first
+  & !next(a, X) & !next(X, a) & !next(b, X) & !next(X, b)
+  & first' = a
+  & (next'(X, Y) <-> next(X, Y) | X = a & Y = b | X = b & Y = first)
+  & (even'(X) <-> (even(X) & X != b) | X = a)
+transition shrink(a: node, b: node)
+  modifies first, next
+  & next(first, a) & next(a, b)
+  & first' = b
+  & (next'(X, Y) <-> next(X, Y) & X != first & X != a)
+safety !next(first, last)
+"""
+
+
+def test_what_is_only_kept_for_the_proof_is_used():
+    """How long the list is cannot be said without the marks, on which nothing depends."""
+    model = parse(Source("marks.pyv", MARKS)).model
+    found = proved(model)
+    assert any(symbol.name == "even" for item in found.invariants for symbol in symbols_of(item.formula))
+
+
+ELECTION = """
+sort node
+immutable relation le(node, node)
+axiom le(X, X)
+axiom le(X, Y) & le(Y, Z) -> le(X, Z)
+axiom le(X, Y) & le(Y, X) -> X = Y
+axiom le(X, Y) | le(Y, X)
+axiom exists N. forall M. le(M, N)
+mutable relation asked(node)
+mutable relation proposed(node)
+mutable relation leads(node)
+init !asked(N) & !proposed(N) & !leads(N)
+transition ask(n: node)
+  modifies asked, proposed
+  & (asked'(N) <-> asked(N) | N = n)
+  & (proposed'(N) <-> proposed(N) | N = n)
+transition decline(n: node, m: node)
+  modifies proposed
+  & proposed(n) & le(n, m) & n != m
+  & (proposed'(N) <-> proposed(N) & N != n)
+transition lead(n: node)
+  modifies leads, proposed
+  & proposed(n)
+  & (leads'(N) <-> leads(N) | N = n)
+  & (proposed'(N) <-> proposed(N) & N != n)
+safety [alive] (exists N. leads(N)) | (exists N. proposed(N)) | (exists N. !asked(N))
+"""
+
+
+def test_what_an_axiom_says_to_exist_has_a_name():
+    """The largest node is never declined; no violation names it."""
+    model = parse(Source("election.pyv", ELECTION)).model
+    [bad] = violations(model)
+    assert len(bad.constants) == 1
+    proved(model)

@@ -17,6 +17,7 @@ from quorate.logic.terms import (
     And,
     Apply,
     Equal,
+    Exists,
     If,
     Not,
     Or,
@@ -94,12 +95,14 @@ class Origin:
 
 
 def violations(model: RelationalModel) -> list[Bad]:
-    """One for every conjunct of the safety properties."""
+    """One for every conjunct of the safety properties; what axioms say to exist gets a name too."""
     taken = _names(model)
+    axioms = [nnf(axiom.formula) for axiom in model.axioms]
+    there = [f for f in axioms if isinstance(f, Exists) and not any(symbol.mutable for symbol in symbols_of(f))]
     found = []
     for item in model.safety:
         for part in conjuncts(item.formula):
-            symbols, formula = skolem_constants(nnf(neg(part)), taken.__contains__)
+            symbols, formula = skolem_constants(nnf(conj(neg(part), *there)), taken.__contains__)
             names = [Var(f"{symbol.name.lower()}", symbol.sort) for symbol in symbols]
             constants = tuple(fresh_variables(names, [Var(name, BOOL) for name in taken]))
             formula = replace_symbols(formula, {s: ((), v) for s, v in zip(symbols, constants, strict=True)})

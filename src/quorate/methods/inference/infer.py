@@ -107,17 +107,20 @@ class _Strategy:
         later: int = 0,
         eager: float = 0.0,
         in_turn: bool = False,
+        ghosts: bool = False,
     ) -> None:
         """It has the first turn when others have had some, `later` ones in all; its weight counts after some seconds; if
-        `in_turn`, no language is tried before it is done with the one before."""
+        `in_turn`, no language is tried before it is done with the one before; with `ghosts`, it is about all of the
+        protocol."""
         self.name, self.attempt, self.languages, self.weight = name, attempt, languages, weight
-        self.eager, self.in_turn = eager, in_turn
+        self.eager, self.in_turn, self.ghosts = eager, in_turn, ghosts
         self.running: list[_Running] = []
         self.cost = (weight - 1 + later) * AN_ATTEMPT
 
     def go_on(self, task: Task, outcome: Inference, until: float, settled: frozenset[str]) -> None:
         """Work on an attempt for a while."""
         began, queries = _processor_time(), outcome.queries
+        task = task.with_ghosts if self.ghosts else task
         due = [running.seconds * 4**place for place, running in enumerate(self.running)]
         if not due or (not self.in_turn and min(due) > FIRST_SECONDS * 4 ** len(due)):
             shape = next(shape for shape in self.languages if self._language(shape) not in settled)
@@ -146,7 +149,8 @@ class _Strategy:
 
 
 def _strategies(task: Task) -> list[_Strategy]:
-    """Invariants, and refutations; both about projections, where nothing else helps.
+    """Invariants, and refutations; both about projections, where nothing else helps; and invariants that also speak of what
+    the protocol keeps for the sake of its proof, without depending on it.
 
     Refutations speak of two variables at first, of different sorts where there are several.  They are the more promising where
     there is something behind a violation that gets a name; where there is not, what it names itself may be enough.
@@ -170,6 +174,9 @@ def _strategies(task: Task) -> list[_Strategy]:
         strategies.append(_Strategy("refutations", Refutations, chain([names_only], growing(model, first))))
     if next(projections(model), None):
         strategies.append(_Strategy("projections", Projections, projections(model), 2, LATER))
+    if not set(task.protocol.state_symbols) <= set(model.symbols):
+        everything = shapes(task.protocol)
+        strategies.append(_Strategy("invariants with ghosts", Invariants, everything, 4, LATER, ghosts=True))
     return strategies
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations_with_replacement, product
 
 from quorate.engines.smt.session import Limits
@@ -70,10 +71,14 @@ class Task:
         until: Deadline,
         progress: Progress,
         states: Sequence[States] | None = None,
+        ghosts: bool = False,
     ) -> None:
-        """`states`: reachable ones, where they are known; otherwise small instances are searched and random runs taken."""
+        """`states`: reachable ones, where they are known; otherwise small instances are searched and random runs taken.
+
+        `ghosts`: whether also that is looked at which safety does not depend on.
+        """
         self.protocol, self.limits, self.seed, self.until, self.progress = model, limits, seed, until, progress
-        self.model = model = slice_for_safety(model)
+        self.model = model = model if ghosts else slice_for_safety(model)
         """The part of the protocol that is looked at."""
         self.orders = total_orders(model)
         self.grounds = Grounds(model, self.orders)
@@ -115,6 +120,11 @@ class Task:
                 if any(part not in known for origin in more for part in origin.parts):
                     return more, facts
         return plain, []
+
+    @cached_property
+    def with_ghosts(self) -> Task:
+        """The same task about all of the protocol."""
+        return Task(self.protocol, self.limits, self.seed, self.until, self.progress, ghosts=True)
 
     def walks(self, walked: Sequence[tuple[int, int]], steps: int, seed: int) -> Iterator[States]:
         """States of random runs of larger instances, of ordered sorts the second sizes."""
