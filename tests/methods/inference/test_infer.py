@@ -381,3 +381,14 @@ def test_what_an_axiom_says_to_exist_has_a_name():
     [bad] = violations(model)
     assert len(bad.constants) == 1
     proved(model)
+
+
+def test_integers_that_need_no_invariant():
+    model = parse(
+        Source(
+            "account.pyv",
+            "mutable constant saved: int\ninit saved = 0\n"
+            "transition add(n: int)\n  modifies saved\n  & n > 0 & saved' = saved + n\nsafety saved >= 0\n",
+        )
+    ).model
+    proved(model)

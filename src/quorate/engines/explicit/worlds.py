@@ -119,17 +119,24 @@ class _Search:
         found: list[tuple[list[int], list[Renaming]]] = [] if self.refuted else [([], [{}])]
         seen: set[Sort] = set()
         for symbol in self.symbols:
-            new = sorted({s for s in (*symbol.arguments, symbol.sort) if s.uninterpreted} - seen, key=str)
+            sorts = sorted({s for s in (*symbol.arguments, symbol.sort) if s.uninterpreted}, key=str)
+            new = [sort for sort in sorts if sort not in seen]
             seen.update(new)
             fresh = renamings(new, self.sizes)
             start = self.offsets[symbol]
             end = start + len(entries(symbol, self.sizes))
+            done: dict[tuple[Sequence[int], ...], tuple[list[int], list[int]]] = {}
             extended = []
             for prefix, group in found:
                 if len(group) * len(fresh) > MOST_RENAMINGS:
                     raise InstanceError("there are too many ways to permute the elements; take smaller sizes")
-                larger: list[Renaming] = [{**old, **more} for old in group for more in fresh]
-                actions = [(renaming, *moved(symbol, self.sizes, renaming)) for renaming in larger]
+                alike: dict[tuple[Sequence[int], ...], list[Renaming]] = {}
+                for renaming in ({**old, **more} for old in group for more in fresh):
+                    alike.setdefault(tuple(renaming[sort] for sort in sorts), []).append(renaming)
+                for key, chosen in alike.items():
+                    if key not in done:
+                        done[key] = moved(symbol, self.sizes, chosen[0])
+                actions = [(chosen, *done[key]) for key, chosen in alike.items()]
                 actions.sort(key=lambda action: sum(i != j for i, j in enumerate(action[1])))
                 for values in self.tables(prefix, end):
                     kept = _stabiliser(values[start:], actions)
@@ -139,17 +146,19 @@ class _Search:
         return [World(tuple(values), tuple(group)) for values, group in found]
 
 
-def _stabiliser(table: list[int], actions: Sequence[tuple[Renaming, list[int], list[int]]]) -> list[Renaming] | None:
+def _stabiliser(
+    table: list[int], actions: Sequence[tuple[list[Renaming], list[int], list[int]]]
+) -> list[Renaming] | None:
     """The renamings that keep a table; None if one of them makes it smaller, so that another table stands for it."""
-    kept = []
-    for renaming, places, values in actions:
+    kept: list[Renaming] = []
+    for alike, places, values in actions:
         image = [0] * len(table)
         for place, value in zip(places, table, strict=True):
             image[place] = values[value]
         if image < table:
             return None
         if image == table:
-            kept.append(renaming)
+            kept += alike
     return kept
 
 

@@ -54,8 +54,8 @@ class Limits:
         return min(self.timeout, self.until - time.monotonic())
 
 
-QUICK_SECONDS = 1.5
-"""How long the first solver may think about a goal before others join in."""
+QUICK_SECONDS, WAYS = 1.5, 3
+"""How long the first solver may think about a goal before others join in, and how many there are then."""
 
 SMALL = 2
 """How many elements of each sort decide which hypotheses a stubborn goal is tried with first."""
@@ -246,11 +246,13 @@ def _insist(prepared: _Prepared, goal: int, limits: Limits) -> Answer:
     """Race different solvers and ways to ask, with growing patience, until the time limit."""
     if limits.left() <= 0:
         return Answer("unknown", "timeout")
-    patience, spent = 2 * QUICK_SECONDS, 0.0
+    patience, spent, turns = 2 * QUICK_SECONDS, 0.0, -(-WAYS // limits.jobs)
     using = enough(prepared.formulas, prepared.group.goals[goal].formula, SMALL) if prepared.request else ()
     reply = Reply("unknown", "timeout")
-    while (left := min(limits.timeout - spent, limits.left())) > 0 and reply.status == "unknown":
-        patience = min(patience, left)
+    while reply.status == "unknown":
+        patience = min(patience, limits.timeout - spent, (limits.until - time.monotonic()) / turns)
+        if patience <= 0:
+            break
         tasks = [
             *([prepared.lazy_task(limits, patience, goal, using)] if prepared.request else []),
             prepared.task(limits, "cvc5", patience, [goal]),

@@ -102,7 +102,7 @@ def violations(model: RelationalModel) -> list[Bad]:
     found = []
     for item in model.safety:
         for part in conjuncts(item.formula):
-            symbols, formula = skolem_constants(nnf(conj(neg(part), *there)), taken.__contains__)
+            symbols, formula = skolem_constants(nnf(conj(neg(model.expand(part)), *there)), taken.__contains__)
             names = [Var(f"{symbol.name.lower()}", symbol.sort) for symbol in symbols]
             constants = tuple(fresh_variables(names, [Var(name, BOOL) for name in taken]))
             formula = replace_symbols(formula, {s: ((), v) for s, v in zip(symbols, constants, strict=True)})

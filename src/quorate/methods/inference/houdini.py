@@ -22,6 +22,8 @@ from quorate.methods.inference.clauses import Candidates
 from quorate.methods.inference.language import Language
 from quorate.methods.inference.questions import Item, Question, TooHard
 
+A_WHILE = 10_000
+"""How many conflicts a question takes before it is time to look at the clock."""
 FEW = 12
 """How many violated candidates become hypotheses at a time."""
 
@@ -45,9 +47,10 @@ class Deadline:
         return replace(self, processor=max(self.processor, time.process_time() + seconds))
 
     def within(self, limits: Limits, goals: int) -> Limits:
-        """Limits for so many hard questions to solvers, such that they are answered in time."""
-        seconds = max(1.0, (self.clock - time.monotonic()) * limits.jobs / max(1, goals))
-        return replace(limits, timeout=min(limits.timeout, seconds), until=self.clock)
+        """Limits for so many hard questions to solvers: together they take at most half of the time that is left."""
+        now = time.monotonic()
+        seconds = max(1.0, (self.clock - now) * limits.jobs / max(1, goals))
+        return replace(limits, timeout=min(limits.timeout, seconds), until=now + (self.clock - now) / 2)
 
 
 def enumerate_until(candidates: Candidates, until: Deadline) -> None:
@@ -258,7 +261,14 @@ class Search:
                     hypotheses += active.values()
                 else:
                     hypotheses += [x for number, x in active.items() if (layer, number) in self.allowed]
-        return question.solve(goal, hypotheses, fixed, self.conflicts)
+        while True:
+            try:
+                return question.solve(goal, hypotheses, fixed, self.conflicts or A_WHILE)
+            except TooHard:
+                if self.conflicts is not None:
+                    raise
+                if self.until.left() < 0:
+                    raise OutOfTime from None
 
     def _leans(self, number: int, question: Question, after: bool) -> bool:
         """Whether the induction of a layer starts from that state of a question."""

@@ -18,6 +18,7 @@ from typing import Protocol
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.smt.session import Limits
 from quorate.logic.structures import cases
+from quorate.logic.terms import INT
 from quorate.methods.explicit import check
 from quorate.methods.induction import bounded
 from quorate.methods.induction.induct import support
@@ -181,8 +182,11 @@ def _strategies(task: Task) -> list[_Strategy]:
 
 
 def _established(model: RelationalModel, limits: Limits, outcome: Inference, progress: Progress) -> RelationalModel:
-    """The model with those of its invariants that support each other; a proof, if they also support its safety."""
-    if not model.invariants:
+    """The model with those of its invariants that support each other; a proof, if they also support its safety.
+
+    Where there are integers, safety may at least support itself: small instances tell nothing then.
+    """
+    if not model.invariants and not any(INT in (*symbol.arguments, symbol.sort) for symbol in model.symbols):
         return model
     progress("the invariants of the file")
     alive, rounds = support(model, list(model.properties), [], limits, lambda text: None)

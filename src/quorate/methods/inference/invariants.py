@@ -5,6 +5,7 @@ sizes, then a proof for all sizes by the solvers; what they refute becomes one m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from quorate.engines.smt.session import Answer
 from quorate.logic.structures import Structure
@@ -22,9 +23,9 @@ from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, certify
 
-HARD, CLOSE = 4, 0.7
-"""How many obligations may take all the time that a solver has; and how many seconds one can always go on after a proof over
-small sizes was found."""
+SOON, HARD, CLOSE = 4.0, 4, 0.7
+"""Seconds for an obligation before it is looked at over larger sizes; how many obligations may then take all the time that a
+solver has; and how many seconds one can always go on after a proof over small sizes was found."""
 
 
 class Invariants:
@@ -86,6 +87,8 @@ class Invariants:
         task, model = self.task, self.task.model
         self.origins = task.origins
         self.also: set[Item] = set()
+        self.tried: set[frozenset[int]] = set()
+        """The clauses about which solvers were asked for a short time."""
         sizes = task.sizes(self.shape)
         steps = [self._question(transition, sizes, False) for transition in model.transitions]
         bad = [self._question(transition, sizes, True) for transition in model.transitions]
@@ -121,8 +124,17 @@ class Invariants:
         model = task.protocol.with_invariants(task.protocol.invariants + task.named(formulas))
         obligations = [o for o in all_obligations(model, model.properties) if not is_trivial(model, o)]
         limits = task.until.within(task.limits, HARD)
+        first = frozenset(found) not in self.tried
+        if first:
+            self.tried.add(frozenset(found))
+            limits = replace(limits, timeout=min(limits.timeout, SOON))
         answers = decide(model, obligations, list(model.properties), limits, lambda text: None, until_refuted=True)
         failed = {o: a for o, a in answers.items() if a.status != "unsat"}
+        if first and failed and all(answer.status == "unknown" for answer in failed.values()):
+            steps = {(o.transition.name, o.claim in model.safety): o.transition for o in failed if o.transition}
+            for (_, bad), transition in steps.items():
+                self._ask_also(transition, None, bad)
+            return "again"
         if not failed:
             conclude(model, answers, outcome)
             return None
@@ -134,7 +146,9 @@ class Invariants:
             if answer.structure is not None and self._is_step(answer.structure) and bad:
                 return "a violation can follow a larger state that satisfies all that holds of this form"
             learnt |= self._learn(obligation.transition, answer.structure, bad)
-        return "again" if learnt else f"the solvers do not answer: {', '.join(sorted(o.name for o in failed))}"
+        if learnt:
+            return "again"
+        return f"the solvers do not answer: {', '.join(sorted(o.name for o in failed))}"
 
     def _is_step(self, structure: Structure) -> bool:
         """Whether no candidate excludes the state from which a counterexample starts."""

@@ -371,9 +371,10 @@ def standard_atoms(
 
 
 def total_orders(model: RelationalModel) -> dict[Sort, Symbol]:
-    """For each sort, a rigid relation that seems to order it: in every world of three elements it does."""
-    from quorate.engines.smt.ground import Circuit, Grounder, SatSolver
+    """For each sort, a rigid relation that seems to order it: in every world of three elements it does.
 
+    Other sorts have one element in these worlds; or three as well, if axioms ask for more than one.
+    """
     found: dict[Sort, Symbol] = {}
     for symbol in model.symbols:
         arguments = symbol.arguments
@@ -382,26 +383,36 @@ def total_orders(model: RelationalModel) -> dict[Sort, Symbol]:
         sort = arguments[0]
         if sort in found or not sort.uninterpreted or symbol in model.derived_symbols:
             continue
-        sizes = {s: 3 if s is sort else 1 for s in model.sorts if s.uninterpreted}
-        circuit = Circuit()
-        grounder = Grounder(circuit, sizes)
-        about = [
-            item.formula
-            for item in model.axioms
-            if symbol in symbols_of(item.formula) and not any(s.mutable for s in symbols_of(item.formula))
-        ]
-        tables = {s: grounder.table(s) for formula in about for s in symbols_of(formula)}
-        if symbol not in tables or any(s in model.derived_symbols for s in tables):
-            continue
-        for formula in about:
-            circuit.require(grounder.formula(formula, tables))
-        x, y, z = (Var(name, sort) for name in "XYZ")
-        ordered = conj(
-            forall((x, y), disj(equal(x, y), neg(symbol(x, y)), neg(symbol(y, x)))),
-            forall((x, y), disj(equal(x, y), symbol(x, y), symbol(y, x))),
-            forall((x, y, z), disj(neg(symbol(x, y)), neg(symbol(y, z)), symbol(x, z))),
-        )
-        solver = SatSolver(circuit)
-        if solver.solve(()) and not solver.solve((-grounder.formula(ordered, tables),)):
+        others = (_is_order(model, symbol, size) for size in (1, 3))
+        if next((answer for answer in others if answer is not None), False):
             found[sort] = symbol
     return found
+
+
+def _is_order(model: RelationalModel, symbol: Symbol, others: int) -> bool | None:
+    """Whether a relation orders every world of three elements and so many of other sorts; None if there is no such world."""
+    from quorate.engines.smt.ground import Circuit, Grounder, SatSolver
+
+    sort = symbol.arguments[0]
+    circuit = Circuit()
+    grounder = Grounder(circuit, {s: 3 if s is sort else others for s in model.sorts if s.uninterpreted})
+    about = [
+        item.formula
+        for item in model.axioms
+        if symbol in symbols_of(item.formula) and not any(s.mutable for s in symbols_of(item.formula))
+    ]
+    tables = {s: grounder.table(s) for formula in about for s in symbols_of(formula)}
+    if symbol not in tables or any(s in model.derived_symbols for s in tables):
+        return False
+    for formula in about:
+        circuit.require(grounder.formula(formula, tables))
+    x, y, z = (Var(name, sort) for name in "XYZ")
+    ordered = conj(
+        forall((x, y), disj(equal(x, y), neg(symbol(x, y)), neg(symbol(y, x)))),
+        forall((x, y), disj(equal(x, y), symbol(x, y), symbol(y, x))),
+        forall((x, y, z), disj(neg(symbol(x, y)), neg(symbol(y, z)), symbol(x, z))),
+    )
+    solver = SatSolver(circuit)
+    if not solver.solve(()):
+        return None
+    return not solver.solve((-grounder.formula(ordered, tables),))

@@ -77,7 +77,9 @@ class Refutations:
                     refutations.append(refutation)
                     items |= {name: (refuter, item) for name, item in names.items()}
                 task.progress(f"{shape}: proving {len(items)} clauses for all sizes")
-                failure = _prove_refutations(task, self.refuters, refutations, items, outcome)
+                patient = tuple(refutations) in self.tried
+                self.tried.add(tuple(refutations))
+                failure = _prove_refutations(task, self.refuters, refutations, items, patient, outcome)
                 if self.origins is not task.origins:
                     return self.go_on(outcome)
                 if failure != "again":
@@ -90,6 +92,8 @@ class Refutations:
     def _begin(self) -> None:
         task = self.task
         self.origins, self.refuters, self.violations = task.origins, [], []
+        self.tried: set[tuple[Refutation, ...]] = set()
+        """The refutations about which solvers were asked for a short time."""
         plain = [in_one_order(bad, task.orders) for bad in violations(task.protocol)]
         cases = [case for bad in plain for case in with_origins(task.protocol, bad, task.origins)]
         cases = [case for bad in cases for case in by_constants(task.protocol, bad)]
@@ -135,9 +139,13 @@ def _prove_refutations(
     refuters: Sequence[Refuter],
     refutations: Sequence[Refutation],
     items: Mapping[str, tuple[Refuter, Item]],
+    patient: bool,
     outcome: Found,
 ) -> str | None:
-    """A proof for all sizes, by the obligations of the checker; `again` if something was learnt instead."""
+    """A proof for all sizes, by the obligations of the checker; `again` if something was learnt instead.
+
+    Unless one is patient, what solvers do not answer soon is looked at over larger sizes.
+    """
     model = task.protocol
     lemmas = task.known
     certificate = certify(model, model.safety, lemmas, {}, refutations)
@@ -163,7 +171,7 @@ def _prove_refutations(
                 hypotheses = tuple(h for h in hypotheses if h.name.rstrip("'") not in optional or h.name in hint)
             small.append(Group(hypotheses, (goal,)))
             about.append((refuter.name, refuter.about(item, step)) if refuter else ("", goal.name))
-    hints, failed = _answers(task, asked, about, small, groups)
+    hints, failed = _answers(task, asked, about, small, groups, patient)
     if not failed:
         outcome.certificate = certify(model, model.safety, lemmas, hints, refutations)
         outcome.invariants = lemmas
@@ -192,7 +200,9 @@ def _prove_refutations(
             ]
             assert states[0] is not None
             learnt |= refuter.learn(item, states[0], states[1])
-    return "again" if learnt else f"the solvers do not answer: {', '.join(sorted(failed))}"
+    if learnt or not patient:
+        return "again"
+    return f"the solvers do not answer: {', '.join(sorted(failed))}"
 
 
 def _answers(
@@ -201,6 +211,7 @@ def _answers(
     about: Sequence[tuple[str, str]],
     small: Sequence[Group],
     groups: Sequence[Group],
+    patient: bool,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, Answer]]:
     """What each obligation that holds leans on, and answers for some that do not, or that are not decided.
 
@@ -237,7 +248,7 @@ def _answers(
     failed = ask(first, groups, within(QUICK))
     if not any(said[number].status == "sat" for number in failed):
         failed += ask([number for number in left if number not in first], groups, within(QUICK))
-        if len(failed) <= FEW and not any(said[number].status == "sat" for number in failed):
+        if patient and len(failed) <= FEW and not any(said[number].status == "sat" for number in failed):
             failed = ask(failed, groups, task.until.within(task.limits, len(failed)))
     return hints, {asked[number]: said[number] for number in failed}
 
