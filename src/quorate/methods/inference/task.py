@@ -33,8 +33,9 @@ Progress = Callable[[str], None]
 
 LARGEST = 4
 """Questions are asked about sorts of at most that size at first, ordered ones being one larger."""
-MUCH_MORE = 8
-"""If axioms want more elements, so many more are too many."""
+SEVERAL, MUCH_MORE = 4, 11
+"""If axioms want more elements than two of each sort: how many more, together, several sorts may have; and one of them has fewer
+than so many more."""
 MOST_ENTRIES, AT_MOST = 1500, 4000
 """Questions are asked about states with at most that many entries, at first and later."""
 MOST_ROWS = 150_000
@@ -250,7 +251,8 @@ def least_sizes(grounds: Grounds) -> dict[Sort, int]:
     sorts = [sort for sort in model.sorts if sort.uninterpreted]
     initial = [item.formula for item in model.initial]
     for more in range(MUCH_MORE):
-        for larger in combinations_with_replacement(sorts, more):
+        of_one_sort = ((sort,) * more for sort in sorts)
+        for larger in combinations_with_replacement(sorts, more) if more <= SEVERAL else of_one_sort:
             sizes = {sort: 2 + larger.count(sort) for sort in sorts}
             if Question(grounds(sizes), initial).solve(1):
                 return sizes
