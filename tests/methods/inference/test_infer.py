@@ -1,5 +1,6 @@
 """From the protocol alone to a certificate that the independent checker accepts; and never for a wrong protocol."""
 
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from quorate.logic.transform import symbols_of
 from quorate.methods.inference.badness import by_constants, origins, violations, with_origins
 from quorate.methods.inference.infer import Options, infer
 from quorate.methods.inference.questions import Grounds
-from quorate.methods.inference.shapes import shapes
+from quorate.methods.inference.shapes import light_shapes, shapes
 from quorate.methods.inference.task import least_sizes
 from quorate.models.source import Source
 from quorate.proof.checker import recheck
@@ -118,6 +119,15 @@ def test_shapes_grow_by_one():
     listed = [shape for shape, _ in zip(shapes(model), range(40), strict=False)]
     sizes = [shape.literals + shape.total + sum(shape.variables.values()) for shape in listed]
     assert sizes == sorted(sizes) and len({str(shape) for shape in listed}) == 40
+
+
+def test_light_shapes_have_few_literals_or_few_variables():
+    model = load(LIBRARY / "toy_consensus_epr.ivy").model
+    listed = list(islice(light_shapes(model), 40))
+    ranks = [shape.weight + 2 * max(shape.variables.values()) for shape in listed]
+    assert ranks == sorted(ranks) and len({str(shape) for shape in listed}) == 40
+    assert all(max(shape.literals, shape.total) <= shape.weight - 2 for shape in listed)
+    assert {0} == {shape.variables[sort] for shape in listed for sort in model.sorts if sort.name == "quorum"}
 
 
 TWO_WAYS = """\

@@ -27,7 +27,7 @@ from quorate.methods.inference.houdini import Deadline, OutOfTime
 from quorate.methods.inference.invariants import Invariants, conclude
 from quorate.methods.inference.projections import ProjectedRefutations, Projections, brief_shapes, projections
 from quorate.methods.inference.refutations import Refutations
-from quorate.methods.inference.shapes import Shape, growing, shapes
+from quorate.methods.inference.shapes import Shape, growing, light_shapes, shapes
 from quorate.methods.inference.states import States
 from quorate.methods.inference.task import STEPS, Found, Progress, Task
 from quorate.models.relational import RelationalModel
@@ -153,7 +153,8 @@ def _strategies(task: Task) -> list[_Strategy]:
     """Invariants, and refutations; both about projections, where nothing else helps; and invariants that also speak of what
     the protocol keeps for the sake of its proof, without depending on it.
 
-    Refutations speak of two variables at first, of different sorts where there are several.  They are the more promising where
+    Invariants have as many variables as they can at first, or, being light, few literals if they have many.  Refutations speak of
+    two variables at first, of different sorts where there are several.  They are the more promising where
     there is something behind a violation that gets a name; where there is not, what it names itself may be enough.
     """
     model = task.model
@@ -173,6 +174,7 @@ def _strategies(task: Task) -> list[_Strategy]:
             strategies.append(last)
     else:
         strategies.append(_Strategy("refutations", Refutations, chain([names_only], growing(model, first))))
+        strategies.append(_Strategy("light invariants", Invariants, light_shapes(model), 2, LATER))
     if next(projections(model), None):
         strategies.append(_Strategy("projections", Projections, projections(model), 2, LATER))
     if not set(task.protocol.state_symbols) <= set(model.symbols):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from math import comb, prod
 
 from quorate.logic.terms import Quantified, Sort
@@ -55,6 +56,17 @@ def shapes(model: RelationalModel) -> Iterator[Shape]:
     yield from growing(model, Shape(variables, 3, min(AT_FIRST, sum(variables.values()))))
 
 
+def light_shapes(model: RelationalModel) -> Iterator[Shape]:
+    """Growing shapes of clauses with many literals or many variables, but not both; all sorts have equally many at first."""
+    spoken = {sort for sort, number in next(shapes(model)).variables.items() if number}
+    for rank in count(5):
+        for each in range(2, 2 + (rank - 3) // 2):
+            weight = rank - 2 * (each - 2)
+            variables = {sort: each if sort in spoken else 0 for sort in model.sorts if sort.uninterpreted}
+            most = min(weight - 2, sum(variables.values()))
+            yield Shape(variables, min(LONGEST, weight - 2), most, weight)
+
+
 def growing(model: RelationalModel, first: Shape) -> Iterator[Shape]:
     """A shape and larger ones, those of the same rank by the number of their clauses."""
 
@@ -71,9 +83,9 @@ def growing(model: RelationalModel, first: Shape) -> Iterator[Shape]:
         variables, literals, total = shape.variables, shape.literals, shape.total
         following = [Shape(variables, literals + 1, total)] if literals < LONGEST else []
         following += [Shape(variables, literals, total + 1)] if total < sum(variables.values()) else []
-        for sort, count in variables.items():
-            more = total + 1 if total == sum(variables.values()) else max(total, count + 1)
-            following.append(Shape({**variables, sort: count + 1}, literals, more))
+        for sort, number in variables.items():
+            more = total + 1 if total == sum(variables.values()) else max(total, number + 1)
+            following.append(Shape({**variables, sort: number + 1}, literals, more))
         for item in following:
             key = tuple(item.variables.values()), item.literals, item.total
             if key not in seen:
