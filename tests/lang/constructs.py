@@ -103,6 +103,7 @@ CONSTRUCTS = (
         "older files: imperative transitions",
         HELD + "transition take(n: node) {\n  assume !held(n);\n  held(n) := true;\n}",
     ),
+    pyv("invariants without a safety property: they are the properties", HELD + "init !held(N)\ninvariant !held(N)"),
     pyv("older files: `sketch invariant`, a bare `trace`", TAKE + "sketch invariant held(N)\ntrace {\n  take\n}"),
     pyv("relations without arguments", "mutable relation on\ninit !on\ntransition press() modifies on new(on) <-> !on"),
     pyv(

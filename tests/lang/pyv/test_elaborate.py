@@ -172,6 +172,22 @@ def test_sorts_have_their_own_names() -> None:
     assert shown(found, "safety_1") == "forall X:node. node(X)"
 
 
+@pytest.mark.parametrize(
+    ("stated", "safety", "invariants"),
+    [
+        ("invariant [a] !p(N)\ninvariant [b] true", ["a", "b"], []),
+        ("safety [s] !p(N)\ninvariant [a] !p(N)", ["s"], ["a"]),
+        ("invariant [a] !p(N)\nliveness [l] true ~> p(N)", [], ["a"]),
+    ],
+)
+def test_where_nothing_is_called_safety_invariants_are_the_properties(
+    stated: str, safety: list[str], invariants: list[str]
+) -> None:
+    found = model(stated)
+    assert [item.name for item in found.safety] == safety
+    assert [item.name for item in found.invariants] == invariants
+
+
 def test_two_properties_of_one_name_are_told_apart() -> None:
     text = "safety [a] flag\ninvariant [a] p(X)\ninvariant [a_1] p(X)"
     assert [(item.code, item.severity) for item in problems(text)] == [("Q0205", "warning")]

@@ -314,6 +314,8 @@ class _Reader:
             for kind, ending in (("init", "initially"), ("invariant", "defined")):
                 label = self.fresh(f"{item.symbol.name}_{ending}", used)
                 named[kind].append(Named(label, item.formula, item.span))
+        if not named["safety"] and not liveness:
+            named["safety"], named["invariant"] = named["invariant"], []
         return RelationalModel(
             name=PurePath(self.source.path).stem,
             language="pyv",
