@@ -47,10 +47,10 @@ class Deadline:
         return replace(self, processor=max(self.processor, time.process_time() + seconds))
 
     def within(self, limits: Limits, goals: int) -> Limits:
-        """Limits for so many hard questions to solvers: together they take at most half of the time that is left."""
+        """Limits for so many hard questions to solvers: together they take at most a quarter of the time that is left."""
         now = time.monotonic()
         seconds = max(1.0, (self.clock - now) * limits.jobs / max(1, goals))
-        return replace(limits, timeout=min(limits.timeout, seconds), until=now + (self.clock - now) / 2)
+        return replace(limits, timeout=min(limits.timeout, seconds), until=now + (self.clock - now) / 4)
 
 
 def enumerate_until(candidates: Candidates, until: Deadline) -> None:

@@ -4,6 +4,7 @@ sizes, then a proof for all sizes by the solvers; what they refute becomes one m
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -23,9 +24,9 @@ from quorate.methods.inference.task import AT_MOST, Found, Task, entries, grown
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, certify
 
-SOON, HARD, CLOSE = 4.0, 4, 0.7
-"""Seconds for an obligation before it is looked at over larger sizes; how many obligations may then take all the time that a
-solver has; and how many seconds one can always go on after a proof over small sizes was found."""
+SOON, ALL, HARD, CLOSE = 3.0, 6.0, 4, 0.7
+"""Seconds for an obligation, and for all, before they are looked at over larger sizes; how many obligations may then take all
+the time that a solver has; and how many seconds one can always go on after a proof over small sizes was found."""
 
 
 class Invariants:
@@ -127,7 +128,7 @@ class Invariants:
         first = frozenset(found) not in self.tried
         if first:
             self.tried.add(frozenset(found))
-            limits = replace(limits, timeout=min(limits.timeout, SOON))
+            limits = replace(limits, timeout=min(limits.timeout, SOON), until=min(limits.until, time.monotonic() + ALL))
         answers = decide(model, obligations, list(model.properties), limits, lambda text: None, until_refuted=True)
         failed = {o: a for o, a in answers.items() if a.status != "unsat"}
         if first and failed and all(answer.status == "unknown" for answer in failed.values()):
