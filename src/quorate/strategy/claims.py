@@ -5,38 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from quorate.models.forms import NoForm, relational_form
 from quorate.models.relational import RelationalModel
-from quorate.proof import liveness
 from quorate.proof.certificates import Certificate, CertificateError
-from quorate.proof.liveness import LivenessCertificate
 from quorate.proof.verdicts import Result
 from quorate.strategy.question import Finding, Lemma, Proof, Question, Tell
+
+if TYPE_CHECKING:
+    from quorate.proof.acceptance import AnyCertificate
+    from quorate.proof.checker import Outcome
 
 CHECKERS = 2
 """How many solvers the checker asks at once: what one does not answer, another may at once."""
 
 
-def accepted(question: Question, certificate: Certificate | LivenessCertificate, tell: Tell) -> int | str:
+def accepted(question: Question, certificate: AnyCertificate, tell: Tell) -> int | str:
     """How many obligations the independent checker discharged, all of them; or why it does not accept the certificate."""
-    from quorate.proof import checker
+    from quorate.proof.acceptance import examine
 
     limits, count = question.limits, 0
+
+    def hear(outcome: Outcome) -> bool:
+        nonlocal count
+        count += outcome.accepted
+        tell(f"re-checking the certificate: {count} obligations")
+        return outcome.accepted
+
     try:
-        form = relational_form(question.whole or question.model)
-        if isinstance(certificate, LivenessCertificate):
-            listed = liveness.sections(form, certificate)
-        else:
-            listed = checker.sections(form, certificate)
-        for outcome in checker.discharge(listed, limits.timeout, limits.memory_mb, max(CHECKERS, limits.jobs)):
-            if not outcome.accepted:
-                return f"the checker does not accept the proof that was found: {outcome.obligation.name}"
-            count += 1
-            tell(f"re-checking the certificate: {count} obligations")
-    except (CertificateError, NoForm) as problem:
+        model, jobs = question.whole or question.model, max(CHECKERS, limits.jobs)
+        found = examine(model, certificate, limits.timeout, limits.memory_mb, jobs, hear)
+    except CertificateError as problem:
         return f"the checker does not accept the proof that was found: {problem}"
-    return count
+    return count if found.accepted else f"the checker does not accept the proof that was found: {found.why_not}"
 
 
 def checked(

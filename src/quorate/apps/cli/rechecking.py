@@ -1,4 +1,4 @@
-"""`quorate recheck`: one line per obligation, accepted only if both solvers agree on every one."""
+"""`quorate recheck`: one line per obligation, accepted only if both solvers agree on every one, and the plain reading too."""
 
 from __future__ import annotations
 
@@ -12,75 +12,75 @@ from quorate.apps.cli.commands import UsageError
 from quorate.apps.cli.reports import tool
 from quorate.files import write_atomically
 from quorate.lang import load_model
-from quorate.models.forms import NoForm, relational_form
-from quorate.models.relational import RelationalModel
+from quorate.models.forms import Model
 from quorate.proof import liveness
+from quorate.proof.acceptance import AnyCertificate, Examination, examine, form_of
 from quorate.proof.certificates import CertificateError, from_json, load_document
-from quorate.proof.checker import SOLVERS, Outcome, Section, discharge, sections
+from quorate.proof.checker import SOLVERS, Outcome
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit 0 if accepted, 1 if rejected, 3 if a solver gave no answer, 2 if the files cannot be used."""
     if not Path(arguments.certificate).is_file():
         raise UsageError(f"there is no file {arguments.certificate}")
+    text, count = arguments.output_format == "text", 0
+
+    def hear(outcome: Outcome) -> bool:
+        nonlocal count
+        count += 1
+        if text:
+            print(_line(outcome), flush=True)
+        if arguments.proofs:
+            _store(arguments.proofs, count, outcome)
+        return True
+
     try:
-        sections, proved = _sections(arguments)
-        outcomes = []
-        for outcome in discharge(sections, arguments.timeout, arguments.memory, arguments.jobs, bool(arguments.proofs)):
-            outcomes.append(outcome)
-            if arguments.output_format == "text":
-                print(_line(outcome), flush=True)
-            if arguments.proofs:
-                _store(arguments.proofs, len(outcomes), outcome)
+        certificate, model, proved = _read(arguments)
+        limits = (arguments.timeout, arguments.memory, arguments.jobs)
+        found = examine(model, certificate, *limits, hear, bool(arguments.proofs))
     except CertificateError as problem:
-        print(
-            _document(arguments, "rejected", str(problem), [])
-            if arguments.output_format == "json"
-            else f"rejected: {problem}"
-        )
+        print(f"rejected: {problem}" if text else _document(arguments, "rejected", str(problem)))
         return 1
-    accepted = sum(outcome.accepted for outcome in outcomes)
-    if accepted == len(outcomes):
-        verdict, code = "accepted", 0
-        reason = f"z3 and cvc5 discharge all {accepted} obligations; {proved}"
-    elif any(outcome.refuted for outcome in outcomes):
-        verdict, code, reason = "rejected", 1, f"{len(outcomes) - accepted} of {len(outcomes)} obligations do not hold"
-    else:
-        verdict, code = "undecided", 3
-        reason = (
-            f"{len(outcomes) - accepted} of {len(outcomes)} obligations had no answer in time; try a larger --timeout"
-        )
-    if arguments.output_format == "json":
-        print(_document(arguments, verdict, reason, outcomes))
-    else:
+    verdict, code, reason = _verdict(found, proved)
+    if text:
+        if found.opinion is not None and found.opinion.objection is None:
+            print(f"  {'?' if found.opinion.excuse else '✓'} {found.opinion}")
         print(f"{verdict}: {reason}")
+    else:
+        print(_document(arguments, verdict, reason, found))
     return code
 
 
-def _sections(arguments: argparse.Namespace) -> tuple[list[Section], str]:
-    """What the certificate, of safety or of liveness, has to show; and what follows from it, in words."""
+def _verdict(found: Examination, proved: str) -> tuple[str, int, str]:
+    """The verdict, the exit code, and the reason."""
+    total, left = len(found.outcomes), len(found.open)
+    if found.accepted:
+        return "accepted", 0, f"z3 and cvc5 discharge all {total} obligations; {proved}"
+    if not left:
+        return "rejected", 1, found.why_not
+    if any(outcome.refuted for outcome in found.outcomes):
+        return "rejected", 1, f"{left} of {total} obligations do not hold"
+    return "undecided", 3, f"{left} of {total} obligations had no answer in time; try a larger --timeout"
+
+
+def _read(arguments: argparse.Namespace) -> tuple[AnyCertificate, Model, str]:
+    """The certificate, of safety or of liveness, what it is about, and what follows from it, in words."""
     document = load_document(arguments.certificate)
     name = document.get("protocol") if isinstance(document, dict) else None
     path = arguments.protocol or str(Path(arguments.certificate).parent / Path(str(name)).name)
     if liveness.is_certificate(document):
-        model = _model(path)
-        found = liveness.read(model, document)
+        model = load_model(path).model
+        form = form_of(model)
+        found = liveness.read(form, document)
         names = ", ".join(item.argument.property for item in found.proved)
-        assumed = [text for item in found.proved for text in liveness.assumptions(model, item.argument)]
+        assumed = [text for item in found.proved for text in liveness.assumptions(form, item.argument)]
         plain = "; ".join([f"{names} holds in every fair run, for all sizes", *dict.fromkeys(assumed)])
-        return liveness.sections(model, found), plain
-    certificate, model = from_json(document), _model(path)
+        return found, model, plain
+    certificate = from_json(document)
+    model = load_model(path).model
     others = [item.name for item in model.safety if item.name not in certificate.safety]
     unspoken = f" (it does not speak of {', '.join(others)})" if others else ""
-    return sections(model, certificate), f"{', '.join(certificate.safety)} holds for all sizes{unspoken}"
-
-
-def _model(path: str) -> RelationalModel:
-    """What the certificate speaks of."""
-    try:
-        return relational_form(load_model(path).model)
-    except NoForm as problem:
-        raise CertificateError(str(problem)) from None
+    return certificate, model, f"{', '.join(certificate.safety)} holds for all sizes{unspoken}"
 
 
 def _line(outcome: Outcome) -> str:
@@ -92,14 +92,14 @@ def _line(outcome: Outcome) -> str:
     return f"  {mark} {outcome.obligation.name}: {replies}"
 
 
-def _document(arguments: argparse.Namespace, verdict: str, reason: str, outcomes: list[Outcome]) -> str:
+def _document(arguments: argparse.Namespace, verdict: str, reason: str, found: Examination | None = None) -> str:
     rows: list[dict[str, Any]] = [
         {
             "obligation": outcome.obligation.name,
             "accepted": outcome.accepted,
             "replies": {solver: reply.status for solver, reply in sorted(outcome.replies.items())},
         }
-        for outcome in outcomes
+        for outcome in (found.outcomes if found else ())
     ]
     document = {
         "tool": tool(),
@@ -108,6 +108,7 @@ def _document(arguments: argparse.Namespace, verdict: str, reason: str, outcomes
         "verdict": verdict,
         "reason": reason,
         "obligations": rows,
+        "second_opinion": str(found.opinion) if found and found.opinion else "",
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 

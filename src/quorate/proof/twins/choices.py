@@ -12,6 +12,7 @@ Korat's: Boyapati, Khurshid and Marinov, ISSTA 2002.)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
@@ -66,10 +67,8 @@ def every(
     """
     trail: list[_Fork] = []
     while not stop():
-        try:
+        with suppress(Impossible):
             yield program(Choices(trail, random))
-        except Impossible:
-            pass
         while trail and trail[-1].taken + 1 == len(trail[-1].options):
             trail.pop()
         if not trail:
