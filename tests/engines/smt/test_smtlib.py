@@ -146,3 +146,17 @@ def test_arithmetic_means_what_it_says():
         holds = [eval(f"{left} {operator} 1") for left in (0, 1, 2)]
         found = [check(Vocabulary().script([Arith(operator, Number(left), Number(1))])) for left in (0, 1, 2)]
         assert found == ["sat" if truth else "unsat" for truth in holds]
+
+
+def test_variables_of_one_name_and_different_sorts_do_not_hide_each_other():
+    """For us they are different variables; in the text they get different names."""
+    node, value = Var("X", NODE), Var("X", VALUE)
+    marked = Symbol("marked", (NODE,), BOOL)
+    nested = Forall((node,), Exists((value,), marked(node)))
+    together = Forall((node, value), marked(node))
+    for formula in (nested, together):
+        vocabulary = Vocabulary()
+        solver = z3.Solver()
+        text = vocabulary.assertions([formula, neg(Forall((Var("Y", NODE),), marked(Var("Y", NODE))))])
+        solver.from_string("\n".join(vocabulary.declarations) + "\n" + text)
+        assert solver.check() == z3.unsat

@@ -29,12 +29,25 @@ from quorate.logic.terms import (
     Term,
     Var,
 )
+from quorate.logic.transform import fresh_variables, substitute
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]")
 
 
 def _escape(name: str) -> str:
     return _UNSAFE.sub(lambda match: f"~{ord(match.group()):x}.", name)
+
+
+def _distinct(term: Quantified) -> tuple[tuple[Var, ...], Term]:
+    """The variables and the body of a quantifier, without two variables of one name and different sorts in the same scope.
+
+    Such variables differ for us, but in SMT-LIB text the inner one would hide the outer one.
+    """
+    names = [variable.name for variable in term.variables]
+    if len(set(names)) == len(names) and {variable.name for variable in term.free}.isdisjoint(names):
+        return term.variables, term.body
+    variables = tuple(fresh_variables(term.variables, term.body.free))
+    return variables, substitute(term.body, dict(zip(term.variables, variables, strict=True)))
 
 
 class Vocabulary:
@@ -97,7 +110,8 @@ class Vocabulary:
                 return f"(= {self.text(left)} {self.text(right)})"
             case If(condition, then, otherwise):
                 return f"(ite {self.text(condition)} {self.text(then)} {self.text(otherwise)})"
-            case Quantified(variables, body):
+            case Quantified():
+                variables, body = _distinct(term)
                 word = "forall" if isinstance(term, Forall) else "exists"
                 bound = " ".join(f"(?{_escape(variable.name)} {self.sort(variable.sort)})" for variable in variables)
                 return f"({word} ({bound}) {self.text(body)})"
