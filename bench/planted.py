@@ -56,7 +56,7 @@ def table(rows: Sequence[tuple[Mistake, bool]]) -> str:
     lines = [
         "# Planted mistakes",
         "",
-        "Made by `python bench/planted.py` from `tests/planted_mistakes.py`: mistakes of one line each, put into the trusted code",
+        "Made by `python bench/planted.py` from `tests/planted_mistakes.py`: mistakes of one line each, put into trusted code",
         f"one at a time. {sum(found for _, found in rows)} of {len(rows)} are caught; without a mistake all these tests pass.",
         "",
         "| file | right | planted | caught by |",
