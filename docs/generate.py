@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "docs")]
+
+import trust  # noqa: E402
 
 from lang.constructs import CONSTRUCTS, Construct  # noqa: E402
 from quorate.apps.cli.main import build_parser  # noqa: E402
@@ -72,6 +74,7 @@ def main() -> int:
         "diagnostics.md": diagnostics(),
         "cli.md": command_line(),
         "json.md": json_reference(),
+        "trust.md": NOTICE + trust.page(),
     }
     stale = []
     for name, text in pages.items():
