@@ -49,6 +49,7 @@ from quorate.logic.transform import conjuncts, replace_symbols, substitute, symb
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, CertificateError, Refutation
 from quorate.proof.cutoffs import Obligations, opened
+from quorate.proof.wellformed import expanded, require_wellformed
 
 SOLVERS = ("z3", "cvc5")
 _GUARD = re.compile("guard [0-9]+")
@@ -96,6 +97,7 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
         raise CertificateError("the certificate belongs to another version of the protocol text (sha256 differs)")
     if not certificate.safety or not set(certificate.safety) <= {item.name for item in model.safety}:
         raise CertificateError("the certificate does not speak of safety properties of the protocol")
+    require_wellformed(model)
     model = replace(model, safety=tuple(item for item in model.safety if item.name in certificate.safety))
     hints = certificate.hints
 
@@ -300,11 +302,11 @@ def _require_closed(name: str, formula: Term) -> None:
 
 
 def _after(model: RelationalModel, transition: Transition, formula: Term) -> Term | None:
-    """The formula in the state after the transition, in terms of the state before; None if nothing in it changes."""
-    for item in reversed(model.derived):
-        if item.definition is None:
-            raise CertificateError(f"{item.symbol.name} has no explicit definition")
-        formula = replace_symbols(formula, {item.symbol: item.definition})
+    """The formula in the state after the transition, in terms of the state before.
+
+    None if nothing in it changes: without its definitions, it speaks of no symbol that the transition gives a new value.
+    """
+    formula = expanded(model, formula)
     changed = {update.symbol: (update.variables, update.value) for update in transition.updates}
     return None if symbols_of(formula).isdisjoint(changed) else replace_symbols(formula, changed)
 

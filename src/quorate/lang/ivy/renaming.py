@@ -496,8 +496,12 @@ def _strings(node: object) -> set[str]:
 
 
 def mentioned(expression: Expression) -> set[str]:
-    """The names that occur in an expression."""
-    return {reference.name for reference in references(expression)}
+    """The names that occur in an expression; with `x.f` also `x`, since f may be a field of it."""
+    found: set[str] = set()
+    for reference in references(expression):
+        parts = reference.name.split(".")
+        found.update(".".join(parts[:count]) for count in range(1, len(parts) + 1))
+    return found
 
 
 def _only_requires(block: syntax.Block) -> bool:

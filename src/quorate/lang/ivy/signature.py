@@ -357,21 +357,11 @@ class Signature:
         for definition in self.program.definitions:
             if pending[definition.name] is not definition:
                 duplicate(self.sink, definition.name, definition.span, pending[definition.name].span)
-        order = {definition.name: i for i, definition in enumerate(self.program.definitions)}
-        made: list[tuple[int, Derived]] = []
-        visited: dict[str, bool] = {}
-        for name in list(pending):
-            self.visit(name, pending, visited, order, made)
-        self.derived = [item for _, item in sorted(made, key=lambda entry: entry[0])]
+        visited: set[str] = set()
+        for definition in self.program.definitions:
+            self.visit(definition.name, pending, visited)
 
-    def visit(
-        self,
-        name: str,
-        pending: dict[str, syntax.DefinitionDeclaration],
-        finished: dict[str, bool],
-        order: dict[str, int],
-        made: list[tuple[int, Derived]],
-    ) -> None:
+    def visit(self, name: str, pending: dict[str, syntax.DefinitionDeclaration], finished: set[str]) -> None:
         """Elaborate one definition after those it uses, without recursion, since chains may be long."""
         stack = [name]
         while stack:
@@ -383,16 +373,16 @@ class Signature:
             if open_ones:
                 if open_ones[0] in stack:
                     self.sink.error("Q0210", f"`{top}` is defined by itself", pending[top].span)
-                    finished[top] = False
+                    finished.add(top)
                     stack.pop()
                 else:
                     stack.append(open_ones[0])
                 continue
             stack.pop()
+            finished.add(top)
             item = self.define(pending[top])
-            finished[top] = item is not None
             if item is not None:
-                made.append((order[top], item))
+                self.derived.append(item)
 
     def define(self, definition: syntax.DefinitionDeclaration) -> Derived | None:
         name, span = definition.name, definition.span
