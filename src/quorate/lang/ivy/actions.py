@@ -385,6 +385,10 @@ class Run:
             raise Failed
         value = None if value is None else self.hoist(value, names, state)
         arguments = [self.hoist(argument, names, state) for argument in target.arguments or ()]
+        if symbol in state.values and symbol in self.signature.constrained:
+            message = f"assigning `{symbol.name}`, which an axiom speaks of, twice on one path is not supported"
+            self.sink.error("Q0104", message, target.span, fix="state an invariant instead of the axiom")
+            raise Failed
         places = self.places(symbol)
         bound = self.bound_places(arguments, places)
         elaborator = self.signature.elaborator(names)

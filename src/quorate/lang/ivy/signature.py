@@ -2,8 +2,8 @@
 
 A symbol is mutable if any code assigns it.  `<`, `+` and numerals exist at every sort: at an uninterpreted sort `t`
 they are rigid symbols named `t.<`, `t.+` and `t.0`.  Up to version 1.5 so are `<=`, `>` and `>=`, named `t.le`, `t.gt`
-and `t.ge`.  A struct is an uninterpreted sort with a rigid function for each field.  Read `actions` for what the code
-does to the symbols.
+and `t.ge`.  A struct is an uninterpreted sort with a rigid function for each field, whose elements differ in some field.
+Read `actions` for what the code does to the symbols.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ from quorate.logic.terms import (
     conj,
     disj,
     equal,
+    forall,
+    implies,
     neg,
 )
 from quorate.logic.transform import Lambda, fresh_variables, substitute, symbols_of
-from quorate.models.relational import Derived
+from quorate.models.relational import Derived, Named
 from quorate.models.source import Span
 
 MAX_ELEMENTS = 64
@@ -184,6 +186,8 @@ class Signature:
         self.derived: list[Derived] = []
         self.definitions: dict[Symbol, Lambda] = {}
         self.reads: dict[Symbol, frozenset[Symbol]] = {}
+        self.standing: list[Named] = []
+        """Axioms about what changes, which earlier versions assume of every state."""
         self.fields: dict[Sort, list[Symbol]] = {}
         """The fields of each struct."""
         self.declare_sorts()
@@ -342,6 +346,24 @@ class Signature:
                     axioms.append((f"{sort.name}.{word}", conj(*facts)))
         return axioms
 
+    @property
+    def constrained(self) -> set[Symbol]:
+        """The symbols that axioms about what changes speak of, through definitions too."""
+        used = symbols_of(*(item.formula for item in self.standing))
+        return used.union(*(self.reads.get(symbol, frozenset()) for symbol in used))
+
+    def struct_axioms(self) -> list[tuple[str, Term]]:
+        """Two structs with the same fields are the same.  That there is a struct for all values of fields is not said."""
+        axioms = []
+        for sort, fields in self.fields.items():
+            one, other = Var("X", sort), Var("Y", sort)
+            same = []
+            for field in fields:
+                places = tuple(Var(f"V{i}", argument) for i, argument in enumerate(field.arguments[1:]))
+                same.append(forall(places, equal(field(one, *places), field(other, *places))))
+            axioms.append((f"{sort.name}.equal_fields", forall((one, other), implies(conj(*same), equal(one, other)))))
+        return axioms
+
     def elaborator(self, locals: dict[str, Symbol] | None = None) -> IvyElaborator:
         """An elaborator for one expression; `locals` hide the symbols of the program."""
         scope = self.scope if not locals else replace(self.scope, symbols=self.scope.symbols | locals)
@@ -407,8 +429,11 @@ class Signature:
             for local, sort in zip(places, symbol.arguments, strict=True):
                 elaborator.expect(local.kind, sort, local.span)
         value = elaborator.term(definition.value, elaborator.infer(definition.value) if symbol is None else symbol.sort)
-        if elaborator.closure and value.sort is not BOOL:
-            elaborator.closed(definition.value, value.sort)
+        for local in elaborator.closure.values():
+            fix = f"add it to the parameters of `{definition.name}`, or write `forall {local.name}. ...`"
+            self.sink.error("Q0221", f"the variable `{local.name}` is not a parameter of the definition", local.span, fix=fix)
+        if elaborator.closure:
+            raise Failed
         given = [local.variable() for local in places]
         if symbol is None:
             names = [variable.name for variable in given]
