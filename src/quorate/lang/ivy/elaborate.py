@@ -23,7 +23,7 @@ from quorate.lang.ivy.states import Obligation, State
 from quorate.lang.temporal import LivenessDeclaration, decoded
 from quorate.lang.temporal import fairness as temporal_fairness
 from quorate.lang.temporal import liveness as temporal_liveness
-from quorate.logic.terms import BOOL, TRUE, Symbol, Term, Var, conj, forall, implies, neg
+from quorate.logic.terms import BOOL, INT, TRUE, Symbol, Term, Var, conj, forall, implies, neg
 from quorate.logic.transform import fresh_name, fresh_variables, substitute, symbols_of
 from quorate.models.relational import Fairness, Liveness, Named, RelationalModel, Theorem, Transition, Update
 from quorate.models.source import Source, Span
@@ -265,7 +265,7 @@ class _Reader:
         """What an action asserts, as a safety property.
 
         It speaks of the state before the action.  If the path to the assertion depends on choices, which formulas
-        cannot quantify, a step of its own raises a flag instead.
+        cannot quantify, or on integers, over which no state can be evaluated, a step of its own raises a flag instead.
         """
         standing = [item.formula for item in self.signature.standing]
         path, formula = normal(conj(*standing, obligation.path)), normal(obligation.formula)
@@ -275,7 +275,7 @@ class _Reader:
         name = self.name("assert", obligation.label or f"{action.name}_assert_{number}", None)
         choices = tuple(choice for choice in run.choices if choice in symbols_of(path, formula))
         parameters = _used_variables(run.parameters, [path, formula])
-        if not choices:
+        if not choices and all(parameter.sort is not INT for parameter in parameters):
             variables = fresh_variables([Var(variable_name(p.name), p.sort) for p in parameters], ())
             closed = forall(variables, substitute(claim, dict(zip(parameters, variables, strict=True))))
             self.assertions.append(Named(name, normal(closed), obligation.span))

@@ -159,8 +159,10 @@ def _result(
         run = _violation(model, item, evidence, limits, search)
         if run is not None:
             return result("violated", f"violated after {len(run.steps)} step{'s' * (len(run.steps) != 1)}", run)
+    if any(o.transition is None for o, _ in refuted):
+        return result("unknown", "it seems to fail in an initial state, but none was found that can be shown")
     if refuted:
-        names = ", ".join(o.transition.name if o.transition else "the initial states" for o, _ in refuted)
+        names = ", ".join(o.transition.name for o, _ in refuted if o.transition)
         return result("not-inductive", f"not preserved by {names}", evidence)
     if failing:
         return result("unknown", f"{failing[0][0].name}: {failing[0][1].reason or 'no answer'}")
