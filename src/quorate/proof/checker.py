@@ -92,7 +92,14 @@ class Outcome:
 
 
 def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
-    """Everything that has to hold for the certificate to be right."""
+    """Everything that has to hold for the certificate to be right; raises `CertificateError` if it makes no sense."""
+    try:
+        return _sections(model, certificate)
+    except RecursionError:
+        raise CertificateError("a formula is nested too deeply") from None
+
+
+def _sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
     if model.source is None or certificate.sha256 != model.source.sha256:
         raise CertificateError("the certificate belongs to another version of the protocol text (sha256 differs)")
     if not certificate.safety or not set(certificate.safety) <= {item.name for item in model.safety}:
@@ -111,6 +118,7 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
             claims = tuple(obligation(claim.name, claim.negation) for claim in group.claims)
             found.append(Section(group.hypotheses, claims))
         model = pair.small
+        require_wellformed(model)
     invariants = _invariants(model, certificate)
     background = tuple(model.background())
 
@@ -331,7 +339,10 @@ def discharge(
     listed: Sequence[Section], timeout: float, memory_mb: int, jobs: int, proofs: bool = False
 ) -> Iterator[Outcome]:
     """Discharge every obligation with every solver; yields the outcomes in order."""
-    prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
+    try:
+        prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
+    except RecursionError:
+        raise CertificateError("a formula is nested too deeply") from None
     outcomes = [[Outcome(obligation) for obligation in section.obligations] for section in listed]
     waiting = deque(outcome for row in outcomes for outcome in row)
     tasks = [item.first(solver, min(FIRST_SECONDS, timeout)) for item, solver in prepared]
