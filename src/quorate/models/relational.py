@@ -282,6 +282,8 @@ class RelationalModel:
     liveness: tuple[Liveness, ...] = ()
     fairness: tuple[Fairness, ...] = ()
     expectations: tuple[Expectation, ...] = field(default=(), compare=False)
+    fixed: tuple[str, ...] = field(default=(), compare=False)
+    """Sorts that the text interprets by something of a fixed size, in words: `round is bv[1]: 2 elements`."""
     source: Source | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -301,6 +303,11 @@ class RelationalModel:
     def properties(self) -> tuple[Named, ...]:
         """Safety properties first, then the offered invariants."""
         return self.safety + self.invariants
+
+    @property
+    def all_sizes(self) -> str:
+        """What a proof about this model holds for, in words."""
+        return "; ".join(("all sizes", *self.fixed))
 
     def transition(self, name: str) -> Transition:
         return next(transition for transition in self.transitions if transition.name == name)

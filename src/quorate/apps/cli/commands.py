@@ -289,7 +289,7 @@ def write_certificate(path: str, found: Any) -> None:
 
 def _proof_line(outcome: Any) -> str:
     count = len(outcome.answers)
-    return f"proved for all sizes: {count} obligation{'s' * (count != 1)} discharged"
+    return f"proved for {outcome.model.all_sizes}: {count} obligation{'s' * (count != 1)} discharged"
 
 
 def live(arguments: argparse.Namespace) -> int:

@@ -67,12 +67,12 @@ def _sections(arguments: argparse.Namespace) -> tuple[list[Section], str]:
         found = liveness.read(model, document)
         names = ", ".join(item.argument.property for item in found.proved)
         assumed = [text for item in found.proved for text in liveness.assumptions(model, item.argument)]
-        plain = "; ".join([f"{names} holds in every fair run, for all sizes", *dict.fromkeys(assumed)])
+        plain = "; ".join([f"{names} holds in every fair run, for {model.all_sizes}", *dict.fromkeys(assumed)])
         return liveness.sections(model, found), plain
     certificate, model = from_json(document), _model(path)
     others = [item.name for item in model.safety if item.name not in certificate.safety]
     unspoken = f" (it does not speak of {', '.join(others)})" if others else ""
-    return sections(model, certificate), f"{', '.join(certificate.safety)} holds for all sizes{unspoken}"
+    return sections(model, certificate), f"{', '.join(certificate.safety)} holds for {model.all_sizes}{unspoken}"
 
 
 def _model(path: str) -> RelationalModel:

@@ -117,6 +117,7 @@ class _Reader:
             liveness=tuple(liveness),
             fairness=tuple(fairness),
             expectations=expectations(self.source, self.sink),
+            fixed=tuple(self.signature.fixed),
             source=self.source,
         )
         return self.with_operators(model)

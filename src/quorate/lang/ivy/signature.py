@@ -183,6 +183,7 @@ class Signature:
         self.ordered: set[Sort] = set()
         self.modular: set[Sort] = set()
         """Ranges of numbers on which arithmetic wraps around."""
+        self.fixed: list[str] = []
         self.derived: list[Derived] = []
         self.definitions: dict[Symbol, Lambda] = {}
         self.reads: dict[Symbol, frozenset[Symbol]] = {}
@@ -229,18 +230,26 @@ class Signature:
     def interpreted(self, name: str, item: syntax.Interpretation) -> Sort:
         target, span = item.target, item.span
         if not isinstance(target, str):
-            return self.enumerated(name, target, span)
+            sort = self.enumerated(name, target, span)
+            self.fix(sort, "an enumeration" if isinstance(target, tuple) else f"{{{target.low}..{target.high}}}")
+            return sort
         if target == "int":
             return INT
         if item.width is not None:
             sort = self.enumerated(name, syntax.Range(0, 2**item.width - 1), span)
             self.modular.add(sort)
+            self.fix(sort, target)
             return sort
         note = {"nat": "the natural numbers are not a sort of their own here; an abstract ordered sort often does"}
         self.sink.error(
             "Q0104", f"the interpretation of `{name}` as `{target}` is not supported", span, fix=note.get(target)
         )
         return Sort(name)
+
+    def fix(self, sort: Sort, target: str) -> None:
+        """Remember that the text interprets a sort by something of a fixed size."""
+        count = len(sort.elements)
+        self.fixed.append(f"{sort.name} is {target}: {count} element{'s' * (count != 1)}")
 
     def enumerated(self, name: str, elements: tuple[str, ...] | syntax.Range, span: Span) -> Sort:
         if isinstance(elements, syntax.Range):

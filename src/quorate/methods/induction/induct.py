@@ -143,7 +143,7 @@ def _result(
 
     def result(verdict: Verdict, reason: str = "", evidence: Trace | None = None) -> Result:
         seconds = time.monotonic() - started
-        return Result(item.name, kind, verdict, "induction", "all sizes", reason, evidence, item.span, seconds)
+        return Result(item.name, kind, verdict, "induction", model.all_sizes, reason, evidence, item.span, seconds)
 
     if item in outcome.proved:
         return result("proved")
@@ -238,7 +238,7 @@ def _theorems(model: RelationalModel, limits: Limits) -> list[Result]:
         reason = "it does not follow from the axioms" if answer.status == "sat" else answer.reason
         verdict = verdicts[answer.status]
         results.append(
-            Result(theorem.name, "theorem", verdict, "induction", "all sizes", reason, None, theorem.span, seconds)
+            Result(theorem.name, "theorem", verdict, "induction", model.all_sizes, reason, None, theorem.span, seconds)
         )
     return results
 
