@@ -196,7 +196,7 @@ class _Reader:
         variables = []
         for pair in rest[0]:
             match pair:
-                case [(str(name), _), (str(sort), _)] if sort in self.sorts:
+                case [(str(name), _), (str(sort), _)] if sort in self.sorts and _PLAIN.match(name):
                     variables.append(Var(name, self.sorts[sort]))
                 case _:
                     raise SexprError("not a variable with a sort")
