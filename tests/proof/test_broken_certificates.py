@@ -121,7 +121,9 @@ def altered(document: Any, choose: random.Random) -> Any:
             owner.insert(key, choose.choice([old, choose.choice(JUNK)]))
         case 2 | 3 if isinstance(old, str):
             words = old.replace("(", " ( ").replace(")", " ) ").split(" ")
-            words[choose.randrange(len(words))] = str(choose.choice([*words, *JUNK, "has", "node", "busy", "count", "1"]))
+            words[choose.randrange(len(words))] = str(
+                choose.choice([*words, *JUNK, "has", "node", "busy", "count", "1"])
+            )
             owner[key] = " ".join(words)
         case _:
             owner[key] = choose.choice(JUNK)

@@ -175,7 +175,9 @@ def from_json(document: Any) -> Certificate:
         raise CertificateError("the certificate has unknown or missing fields, or another version")
     require_digest(document, body)
     if body["verdict"] != "proved":
-        raise CertificateError("the certificate claims something else than `proved`, which no certificate can establish")
+        raise CertificateError(
+            "the certificate claims something else than `proved`, which no certificate can establish"
+        )
     try:
         return Certificate(
             protocol=as_text(body["protocol"]),

@@ -368,7 +368,9 @@ def opened(model: RelationalModel, document: Any) -> tuple[Pair, Cutoff]:
         name, size = as_text(document["sort"]), as_count(document["size"])
         sort = next((sort for sort in model.sorts if sort.name == name and sort.uninterpreted), None)
         if sort is None or not 1 <= size <= MOST_ELEMENTS:
-            raise CertificateError("a cutoff is not about a sort of this protocol, or not of a size that can be checked")
+            raise CertificateError(
+                "a cutoff is not about a sort of this protocol, or not of a size that can be checked"
+            )
         pair = Pair(model, sort, size)
         cases = tuple(_Reader(pair, case).case() for case in as_list(document["cases"]))
     except SmallError as problem:

@@ -1,8 +1,8 @@
 """What the checker relies on in a model, whatever front end made it: checked before a single obligation is built.
 
-An obligation speaks of the state after a step by putting new values in for the symbols that change (`checker`).  That is right only if
-every symbol is what it claims to be: a derived one is its definition and nothing else, a rigid one never changes, and no
-name stands for two things.  A model that is otherwise is refused.
+An obligation speaks of the state after a step by putting new values in for the symbols that change (`checker`).  That is right
+only if every symbol is what it claims to be: a derived one is its definition and nothing else, a rigid one never changes, and
+no name stands for two things.  A model that is otherwise is refused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class _Check:
         self.require_distinct("symbols", [symbol.name for symbol in self.known])
         self.require_distinct("sorts", [sort.name for sort in (BOOL, *model.sorts)])
         self.require_distinct("transitions", [transition.name for transition in model.transitions])
-        self.require_distinct("properties", [item.name for item in (*model.safety, *model.liveness)])
+        properties = [item.name for item in model.safety] + [item.name for item in model.liveness]
+        self.require_distinct("properties", properties)
         if any(symbol.primes or symbol.name.startswith("@") for symbol in model.symbols):
             self.refuse("a symbol has a name that is kept for something else")
         self.definitions()

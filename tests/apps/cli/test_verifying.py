@@ -111,7 +111,13 @@ def test_nothing_of_a_state_is_shown_as_it_stands(capsys: pytest.CaptureFixture[
     boast = "all sizes and your printer\x1b[2J"
     for entry in document["protocols"].values():
         for item in (*entry["runs"], *entry["proofs"]):
-            item |= {"method": boast, "scope": boast, "reason": boast, "words": [boast], "lemmas": [[boast, boast, [boast]]]}
+            item |= {
+                "method": boast,
+                "scope": boast,
+                "reason": boast,
+                "words": [boast],
+                "lemmas": [[boast, boast, [boast]]],
+            }
             if "certificate" in item:
                 body = {key: value for key, value in item["certificate"].items() if key != "digest"}
                 body["invariants"].append({"name": boast, "formula": "(forall ((X node)) (= X X))"})

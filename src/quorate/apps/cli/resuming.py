@@ -119,7 +119,9 @@ def _lemmas(model: Model, certificate: Certificate) -> tuple[Lemma, ...]:
     """The invariants of a certificate, printed from what was read; names that are no plain words are replaced."""
     listed = [pair for pair in certificate.invariant_terms(relational_form(model)) if pair[0] not in certificate.safety]
     texts = _texts(model, [term for _, term in listed])
-    names = [name if re.fullmatch(r"[A-Za-z0-9_.]{1,60}", name) else f"lemma_{i}" for i, (name, _) in enumerate(listed, 1)]
+    names = [
+        name if re.fullmatch(r"[A-Za-z0-9_.]{1,60}", name) else f"lemma_{i}" for i, (name, _) in enumerate(listed, 1)
+    ]
     return tuple(Lemma(name, text) for name, text in zip(names, texts, strict=True))
 
 

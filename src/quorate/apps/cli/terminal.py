@@ -13,7 +13,9 @@ def visible(text: str) -> str:
     """The text with every character that cannot be printed written as its code; line breaks and tabs stay."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(character if character in "\n\t" or character.isprintable() else _code(character) for character in text)
+    return "".join(
+        character if character in "\n\t" or character.isprintable() else _code(character) for character in text
+    )
 
 
 def _code(character: str) -> str:

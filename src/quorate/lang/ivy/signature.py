@@ -440,7 +440,9 @@ class Signature:
         value = elaborator.term(definition.value, elaborator.infer(definition.value) if symbol is None else symbol.sort)
         for local in elaborator.closure.values():
             fix = f"add it to the parameters of `{definition.name}`, or write `forall {local.name}. ...`"
-            self.sink.error("Q0221", f"the variable `{local.name}` is not a parameter of the definition", local.span, fix=fix)
+            self.sink.error(
+                "Q0221", f"the variable `{local.name}` is not a parameter of the definition", local.span, fix=fix
+            )
         if elaborator.closure:
             raise Failed
         given = [local.variable() for local in places]

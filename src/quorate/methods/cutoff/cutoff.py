@@ -190,9 +190,7 @@ def _finished(outcome: Outcome, started: float, reason: str) -> Outcome:
     for item in outcome.model.safety:
         if trace is not None and trace.violated == item.name:
             steps = f"violated after {len(trace.steps)} step{'s' * (len(trace.steps) != 1)}"
-            results.append(
-                Result(item.name, "safety", "violated", METHOD, scope, steps, trace, item.span, seconds)
-            )
+            results.append(Result(item.name, "safety", "violated", METHOD, scope, steps, trace, item.span, seconds))
         elif outcome.certificate is not None:
             told = ", ".join(f"{search.sort}={search.cutoff.size}" for search in outcome.found if search.cutoff)
             reason_proved = f"for {scope}; cutoff {told}"

@@ -274,7 +274,9 @@ def check_traces(
         declared = f"declared {wanted}, and it is" if status == wanted else f"declared {wanted}, but it is {status}"
         verdict: Verdict = "unknown" if status == "unknown" else "proved" if status == wanted else "violated"
         reason, seconds = reason or declared, time.monotonic() - started
-        results.append(Result(query.name, "trace", verdict, METHOD, _scope(model, sizes), reason, trace, query.span, seconds))
+        results.append(
+            Result(query.name, "trace", verdict, METHOD, _scope(model, sizes), reason, trace, query.span, seconds)
+        )
     return results
 
 
