@@ -155,8 +155,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "Q0210": ("definition depends on itself", "Definitions are expanded, so they cannot be recursive."),
     "Q0211": (
         "axiom over mutable state",
-        "An axiom about a symbol that some action changes would assume what should be proved. It is not assumed: it is kept"
-        " as an invariant that has to be proved like any other.",
+        "An axiom about a symbol that some code assigns would assume what should be proved. Ivy refuses it from version 1.7 on,"
+        " and so does Quorate: state an invariant, or say `assume` in the actions. Earlier versions assume the axiom of every"
+        " state, so it is part of the initial conditions and of the guards: a step to a state in which it fails is not taken, and"
+        " what is proved holds of the other runs only.",
     ),
     "Q0212": ("not a formula", "A truth value is needed here."),
     "Q0213": ("not callable here", "Only transitions can be used as steps of a trace."),

@@ -40,6 +40,10 @@ class SexprError(ValueError):
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.']*\Z")
 _TOKEN = re.compile(r"\s*(?:(?P<open>\()|(?P<close>\))|\|(?P<quoted>[^|]*)\||(?P<word>[^\s()|]+))")
 _BINARY: dict[type[Term], str] = {Implies: "->", Iff: "<->", Equal: "="}
+_NUMBER = re.compile(r"-?[0-9]{1,1000}")
+"""Longer numbers are refused: Python itself refuses to read or print them."""
+MAX_NESTING = 300
+"""How deep terms may be nested; a term over ten levels is rare, and every walk over a term recurs into it."""
 _ARITH = ("+", "-", "*", "<", "<=", ">", ">=")
 _WORDS = {"forall", "exists", "and", "or", "not", "ite", "true", "false"}
 
@@ -95,14 +99,15 @@ Tree = tuple[str, bool] | list["Tree"]
 def _trees(text: str) -> list[Tree]:
     stack: list[list[Tree]] = [[]]
     position = 0
-    while text[position:].strip():
+    end = len(text.rstrip())
+    while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
             raise SexprError(f"cannot read at: {text[position : position + 20]!r}")
         position = match.end()
         if match["open"]:
             stack.append([])
-            if len(stack) > 500:
+            if len(stack) > MAX_NESTING:
                 raise SexprError("nested too deeply")
         elif match["close"]:
             if len(stack) == 1:
@@ -120,6 +125,8 @@ def _trees(text: str) -> list[Tree]:
 
 def read(text: str, sorts: Iterable[Sort], symbols: Iterable[Symbol], sort: Sort = BOOL) -> Term:
     """The closed formula, or term of another sort, that a symbolic expression denotes; every sort is checked."""
+    if not isinstance(text, str):
+        raise SexprError("a text is expected")
     trees = _trees(text)
     if len(trees) != 1:
         raise SexprError("one term is expected")
@@ -145,7 +152,7 @@ class _Reader:
             word, quoted = tree
             if not quoted and word in ("true", "false"):
                 return And(()) if word == "true" else Or(())
-            if not quoted and re.fullmatch(r"-?\d+", word):
+            if not quoted and _NUMBER.fullmatch(word):
                 return Number(int(word))
             return env[word] if word in env else self.apply(word, ())
         if not tree or not isinstance(tree[0], tuple):
@@ -167,6 +174,8 @@ class _Reader:
                 return Implies(*self.formulas((left, right)))
             case "<->", (left, right):
                 return Iff(*self.formulas((left, right)))
+            case "=", (left, right) if left.sort is right.sort is BOOL:
+                return Iff(left, right)
             case "=", (left, right) if left.sort is right.sort:
                 return Equal(left, right)
             case "ite", (condition, then, otherwise) if then.sort is otherwise.sort:
@@ -187,10 +196,12 @@ class _Reader:
         variables = []
         for pair in rest[0]:
             match pair:
-                case [(str(name), _), (str(sort), _)] if sort in self.sorts:
+                case [(str(name), _), (str(sort), _)] if sort in self.sorts and _PLAIN.match(name):
                     variables.append(Var(name, self.sorts[sort]))
                 case _:
-                    raise SexprError(f"not a variable with a sort: {pair!r}")
+                    raise SexprError("not a variable with a sort")
+        if not variables or len({variable.name for variable in variables}) != len(variables):
+            raise SexprError(f"{head} needs one or more variables, each with a name of its own")
         body = self.term(rest[1], {**env, **{variable.name: variable for variable in variables}})
         return (Forall if head == "forall" else Exists)(variables, *self.formulas((body,)))
 

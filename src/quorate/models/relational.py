@@ -7,7 +7,7 @@ step means, `temporal` for what fairness does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -78,6 +78,36 @@ class Derived:
         if not all(isinstance(arg, Var) for arg in args) or not value.free <= set(args) >= set(variables):
             return None
         return args, value  # type: ignore[return-value]
+
+    @cached_property
+    def reads(self) -> frozenset[Symbol]:
+        """The other symbols that the formula speaks of."""
+        return frozenset(symbols_of(self.formula) - {self.symbol})
+
+
+class CyclicDefinitions(ValueError):
+    """Derived symbols are defined by each other, or one of them is defined twice."""
+
+
+def in_order(derived: Sequence[Derived]) -> tuple[Derived, ...]:
+    """The derived symbols, each after those that it is defined by, otherwise as they stand; raises `CyclicDefinitions`.
+
+    With `definition top = mid` before `definition mid = base`, mid comes first.
+    """
+    pending = {item.symbol for item in derived}
+    if len(pending) != len(derived):
+        raise CyclicDefinitions("a derived symbol has two definitions")
+    waiting = list(derived)
+    ordered: list[Derived] = []
+    while waiting:
+        ready = [item for item in waiting if item.reads.isdisjoint(pending)]
+        if not ready:
+            names = ", ".join(sorted(item.symbol.name for item in waiting))
+            raise CyclicDefinitions(f"derived symbols are defined by each other: {names}")
+        ordered.append(ready[0])
+        waiting.remove(ready[0])
+        pending.discard(ready[0].symbol)
+    return tuple(ordered)
 
 
 @dataclass(frozen=True)
@@ -231,7 +261,11 @@ Language = Literal["ivy", "pyv", "mercury"]
 
 @dataclass(frozen=True)
 class RelationalModel:
-    """A protocol.  Equality ignores where things stand in the text."""
+    """A protocol.  Equality ignores where things stand in the text.
+
+    A derived symbol stands after those that it is defined by, in whatever order the text has them: who goes through `derived`
+    finds each value ready when it is needed, and who expands definitions from the last to the first leaves none behind.
+    """
 
     name: str
     language: Language
@@ -248,7 +282,12 @@ class RelationalModel:
     liveness: tuple[Liveness, ...] = ()
     fairness: tuple[Fairness, ...] = ()
     expectations: tuple[Expectation, ...] = field(default=(), compare=False)
+    fixed: tuple[str, ...] = field(default=(), compare=False)
+    """Sorts that the text interprets by something of a fixed size, in words: `round is bv[1]: 2 elements`."""
     source: Source | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "derived", in_order(self.derived))
 
     @property
     def derived_symbols(self) -> frozenset[Symbol]:
@@ -265,6 +304,11 @@ class RelationalModel:
         """Safety properties first, then the offered invariants."""
         return self.safety + self.invariants
 
+    @property
+    def all_sizes(self) -> str:
+        """What a proof about this model holds for, in words."""
+        return "; ".join(("all sizes", *self.fixed))
+
     def transition(self, name: str) -> Transition:
         return next(transition for transition in self.transitions if transition.name == name)
 
@@ -279,7 +323,7 @@ class RelationalModel:
                 yield Named(f"definition of {item.symbol.name}", prime(item.formula, state), item.span)
 
     def expand(self, formula: Term) -> Term:
-        """The one-state formula without derived symbols: each is replaced by its definition."""
+        """The one-state formula without derived symbols: each is replaced by its definition, if it has an explicit one."""
         for item in reversed(self.derived):
             if item.definition is not None:
                 formula = replace_symbols(formula, {item.symbol: item.definition})

@@ -73,17 +73,16 @@ class Refutation:
         if document["end"] not in ("initial", "violation"):
             raise KeyError
         steps = []
-        for step in _list(document["steps"]):
+        for step in as_list(document["steps"]):
             if set(step) != {"direction", "formulas"} or step["direction"] not in ("forward", "backward"):
                 raise KeyError
-            formulas = tuple((_text(item["name"]), _text(item["formula"])) for item in _list(step["formulas"]))
-            steps.append(Step(step["direction"], formulas))
+            steps.append(Step(step["direction"], tuple(_named(item) for item in as_list(step["formulas"]))))
         constants = []
-        for constant in _list(document["constants"]):
-            name, sort = _list(constant)
-            constants.append((_text(name), _text(sort)))
+        for constant in as_list(document["constants"]):
+            name, sort = as_list(constant)
+            constants.append((as_text(name), as_text(sort)))
         return Refutation(
-            _text(document["property"]), tuple(constants), _text(document["bad"]), tuple(steps), document["end"]
+            as_text(document["property"]), tuple(constants), as_text(document["bad"]), tuple(steps), document["end"]
         )
 
 
@@ -174,36 +173,64 @@ def from_json(document: Any) -> Certificate:
     expected = {"format", "version", "protocol", "sha256", "verdict", "safety", "invariants", "refutations", "hints"}
     if set(body) - {"cutoffs", "cuts"} != expected or body["version"] != VERSION:
         raise CertificateError("the certificate has unknown or missing fields, or another version")
-    if document.get("digest") != digest(body):
-        raise CertificateError("the certificate was altered: its digest does not match")
+    require_digest(document, body)
     if body["verdict"] != "proved":
-        raise CertificateError(f"the certificate claims {body['verdict']!r}, which no certificate can establish")
+        raise CertificateError(
+            "the certificate claims something else than `proved`, which no certificate can establish"
+        )
     try:
         return Certificate(
-            protocol=_text(body["protocol"]),
-            sha256=_text(body["sha256"]),
-            safety=tuple(_text(name) for name in _list(body["safety"])),
-            invariants=tuple((_text(item["name"]), _text(item["formula"])) for item in _list(body["invariants"])),
-            hints={_text(name): tuple(_text(used) for used in _list(row)) for name, row in body["hints"].items()},
-            refutations=tuple(Refutation.from_json(item) for item in _list(body["refutations"])),
-            cutoffs=tuple(_list(body.get("cutoffs", []))),
+            protocol=as_text(body["protocol"]),
+            sha256=as_text(body["sha256"]),
+            safety=tuple(as_text(name) for name in as_list(body["safety"])),
+            invariants=tuple(_named(item) for item in as_list(body["invariants"])),
+            hints={as_text(name): tuple(map(as_text, as_list(row))) for name, row in body["hints"].items()},
+            refutations=tuple(Refutation.from_json(item) for item in as_list(body["refutations"])),
+            cutoffs=tuple(as_list(body.get("cutoffs", []))),
             cuts=tuple(
-                Cut(_text(item["transition"]), _text(item["name"]), _text(item["formula"]), int(item["defines"]))
-                for item in _list(body.get("cuts", []))
+                Cut(as_text(item["transition"]), *_named(item), as_count(item["defines"]))
+                for item in as_list(body.get("cuts", []))
             ),
         )
-    except (TypeError, KeyError, AttributeError, ValueError):
+    except MALFORMED:
         raise CertificateError("the certificate is malformed") from None
 
 
-def _text(value: Any) -> str:
+def _named(item: Any) -> tuple[str, str]:
+    return as_text(item["name"]), as_text(item["formula"])
+
+
+def require_digest(document: Mapping[str, Any], body: Mapping[str, Any]) -> None:
+    """Raises `CertificateError` unless the document holds the digest of its body."""
+    try:
+        made = digest(body)
+    except MALFORMED:
+        raise CertificateError("the certificate is malformed") from None
+    if document.get("digest") != made:
+        raise CertificateError("the certificate was altered: its digest does not match")
+
+
+MALFORMED = (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError, RecursionError)
+"""What reading data of another shape than expected ends in."""
+
+
+def as_text(value: Any) -> str:
+    """The value, which must be a text."""
     if not isinstance(value, str):
         raise TypeError
     return value
 
 
-def _list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """The value, which must be a list."""
     if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
+def as_count(value: Any) -> int:
+    """The value, which must be a number of things."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError
     return value
 

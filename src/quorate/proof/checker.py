@@ -49,6 +49,7 @@ from quorate.logic.transform import conjuncts, replace_symbols, substitute, symb
 from quorate.models.relational import Named, RelationalModel, Transition
 from quorate.proof.certificates import Certificate, CertificateError, Refutation
 from quorate.proof.cutoffs import Obligations, opened
+from quorate.proof.wellformed import expanded, require_wellformed
 
 SOLVERS = ("z3", "cvc5")
 _GUARD = re.compile("guard [0-9]+")
@@ -91,11 +92,19 @@ class Outcome:
 
 
 def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
-    """Everything that has to hold for the certificate to be right."""
+    """Everything that has to hold for the certificate to be right; raises `CertificateError` if it makes no sense."""
+    try:
+        return _sections(model, certificate)
+    except RecursionError:
+        raise CertificateError("a formula is nested too deeply") from None
+
+
+def _sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
     if model.source is None or certificate.sha256 != model.source.sha256:
         raise CertificateError("the certificate belongs to another version of the protocol text (sha256 differs)")
     if not certificate.safety or not set(certificate.safety) <= {item.name for item in model.safety}:
         raise CertificateError("the certificate does not speak of safety properties of the protocol")
+    require_wellformed(model)
     model = replace(model, safety=tuple(item for item in model.safety if item.name in certificate.safety))
     hints = certificate.hints
 
@@ -109,6 +118,7 @@ def sections(model: RelationalModel, certificate: Certificate) -> list[Section]:
             claims = tuple(obligation(claim.name, claim.negation) for claim in group.claims)
             found.append(Section(group.hypotheses, claims))
         model = pair.small
+        require_wellformed(model)
     invariants = _invariants(model, certificate)
     background = tuple(model.background())
 
@@ -300,11 +310,11 @@ def _require_closed(name: str, formula: Term) -> None:
 
 
 def _after(model: RelationalModel, transition: Transition, formula: Term) -> Term | None:
-    """The formula in the state after the transition, in terms of the state before; None if nothing in it changes."""
-    for item in reversed(model.derived):
-        if item.definition is None:
-            raise CertificateError(f"{item.symbol.name} has no explicit definition")
-        formula = replace_symbols(formula, {item.symbol: item.definition})
+    """The formula in the state after the transition, in terms of the state before.
+
+    None if nothing in it changes: without its definitions, it speaks of no symbol that the transition gives a new value.
+    """
+    formula = expanded(model, formula)
     changed = {update.symbol: (update.variables, update.value) for update in transition.updates}
     return None if symbols_of(formula).isdisjoint(changed) else replace_symbols(formula, changed)
 
@@ -329,7 +339,10 @@ def discharge(
     listed: Sequence[Section], timeout: float, memory_mb: int, jobs: int, proofs: bool = False
 ) -> Iterator[Outcome]:
     """Discharge every obligation with every solver; yields the outcomes in order."""
-    prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
+    try:
+        prepared = [(_Prepared(section, memory_mb, proofs), solver) for section in listed for solver in SOLVERS]
+    except RecursionError:
+        raise CertificateError("a formula is nested too deeply") from None
     outcomes = [[Outcome(obligation) for obligation in section.obligations] for section in listed]
     waiting = deque(outcome for row in outcomes for outcome in row)
     tasks = [item.first(solver, min(FIRST_SECONDS, timeout)) for item, solver in prepared]

@@ -63,7 +63,7 @@ from quorate.logic.transform import (
 )
 from quorate.models.relational import Named, RelationalModel, Transition, enumeration_axiom
 from quorate.models.small import SmallError, flattened, small_instance, small_sort
-from quorate.proof.certificates import CertificateError
+from quorate.proof.certificates import MALFORMED, CertificateError, as_count, as_list, as_text
 
 MOST_ELEMENTS = 64
 
@@ -365,17 +365,19 @@ def _places(sorts: Iterable[Sort]) -> list[Term]:
 def opened(model: RelationalModel, document: Any) -> tuple[Pair, Cutoff]:
     """The cutoff that a certificate holds, and the pair of protocols that it is about; raises `CertificateError`."""
     try:
-        name, size = document["sort"], document["size"]
+        name, size = as_text(document["sort"]), as_count(document["size"])
         sort = next((sort for sort in model.sorts if sort.name == name and sort.uninterpreted), None)
-        if sort is None or not isinstance(size, int) or not 1 <= size <= MOST_ELEMENTS:
-            raise CertificateError(f"{name} = {size} is no cutoff of this protocol")
+        if sort is None or not 1 <= size <= MOST_ELEMENTS:
+            raise CertificateError(
+                "a cutoff is not about a sort of this protocol, or not of a size that can be checked"
+            )
         pair = Pair(model, sort, size)
-        cases = tuple(_Reader(pair, case).case() for case in document["cases"])
+        cases = tuple(_Reader(pair, case).case() for case in as_list(document["cases"]))
     except SmallError as problem:
         raise CertificateError(f"there are no small instances: {problem}") from None
     except sexpr.SexprError as problem:
         raise CertificateError(f"a cutoff cannot be read: {problem}") from None
-    except (TypeError, KeyError, ValueError, AttributeError):
+    except MALFORMED:
         raise CertificateError("a cutoff is malformed") from None
     return pair, Cutoff(name, size, cases)
 
@@ -402,7 +404,7 @@ class _Reader:
         taken |= {choice.name for transition in model.transitions for choice in transition.choices}
         sorts = {sort.name: sort for sort in model.sorts}
         for name, sort in self.document["violators"]:
-            if not isinstance(name, str) or name in taken or not name.isidentifier() or sort not in sorts:
+            if as_text(name) in taken or not name.isidentifier() or sort not in sorts:
                 raise CertificateError(f"{name}: {sort} cannot be a violator")
             taken.add(name)
             yield Symbol(name, (), sorts[sort])
@@ -431,13 +433,13 @@ class _Reader:
         moving = [twin for twin in pair.twin.symbols if twin.mutable]
         own = (*self.rigid, pair.image)
         return Case(
-            document["property"],
+            as_text(document["property"]),
             self.violators,
             self.read(document["bad"], self.state),
             self.definition(document["image"], (pair.sort,), pair.twin_sort, self.rigid),
             tuple(self.definitions("rigid", fixed, own)),
             tuple(self.definitions("start", moving, (*self.state, pair.image))),
-            tuple(Named(name, self.read(text, self.both)) for name, text in document["relation"]),
+            tuple(Named(as_text(name), self.read(text, self.both)) for name, text in document["relation"]),
             tuple((name, tuple(self.moves(name, listed))) for name, listed in document["moves"]),
         )
 

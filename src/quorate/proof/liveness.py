@@ -62,7 +62,8 @@ from quorate.models.temporal import (
     step,
 )
 from quorate.proof import certificates, checker
-from quorate.proof.certificates import Certificate, CertificateError
+from quorate.proof.certificates import MALFORMED, Certificate, CertificateError, as_count, as_list, as_text
+from quorate.proof.wellformed import require_wellformed
 
 FORMAT = "quorate-liveness-certificate"
 VERSION = 3
@@ -401,13 +402,12 @@ def read(model: RelationalModel, document: Any) -> LivenessCertificate:
     expected = {"format", "version", "protocol", "sha256", "verdict", "properties"}
     if set(body) != expected or body["version"] != VERSION or body["verdict"] != "proved":
         raise CertificateError("the certificate has unknown or missing fields, or another version")
-    if document.get("digest") != certificates.digest(body):
-        raise CertificateError("the certificate was altered: its digest does not match")
+    certificates.require_digest(document, body)
     if model.source is None or body["sha256"] != model.source.sha256:
         raise CertificateError("the certificate belongs to another version of the protocol text (sha256 differs)")
     try:
-        proved = tuple(_read_proved(model, item) for item in body["properties"])
-    except (TypeError, KeyError, AttributeError, ValueError):
+        proved = tuple(_read_proved(model, item) for item in as_list(body["properties"]))
+    except MALFORMED:
         raise CertificateError("the certificate is malformed") from None
     if not proved or len({item.argument.property for item in proved}) != len(proved):
         raise CertificateError("the certificate does not speak of properties, of each once")
@@ -423,9 +423,10 @@ def _read_proved(model: RelationalModel, document: Any) -> Proved:
     if not isinstance(document["monitored"], bool):
         raise TypeError
     base = monitored(model, item)[0] if document["monitored"] else model
-    stages = tuple(_read_stage(base, item, stage) for stage in document["stages"])
+    stages = tuple(_read_stage(base, item, stage) for stage in as_list(document["stages"]))
     claims = tuple(
-        Named(str(c["name"]), sexpr.read(c["formula"], base.sorts, base.symbols)) for c in document["claims"]
+        Named(as_text(claim["name"]), sexpr.read(claim["formula"], base.sorts, base.symbols))
+        for claim in as_list(document["claims"])
     )
     proof = certificates.from_json(document["proof"]) if document["proof"] is not None else None
     return Proved(Argument(item.name, document["monitored"], stages), claims, proof)
@@ -436,9 +437,7 @@ def _read_stage(model: RelationalModel, item: Liveness, document: Any) -> Stage:
     if set(document) != expected or document["kind"] not in ("rank", "fair"):
         raise KeyError
     formula = sexpr.read(document["formula"], model.sorts, model.symbols)
-    own, count = item.variables, document["variables"]
-    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise TypeError
+    own, count = item.variables, as_count(document["variables"])
     variables: tuple[Var, ...] = ()
     if own or count:
         if not isinstance(formula, Forall) or formula.variables[: len(own)] != own:
@@ -446,7 +445,8 @@ def _read_stage(model: RelationalModel, item: Liveness, document: Any) -> Stage:
         variables, formula = formula.variables[len(own) :], formula.body
     if len(variables) != count:
         raise CertificateError("a stage does not have as many variables as it says")
-    return Stage(document["kind"], variables, formula, document["fairness"], _read_order(model, document["order"]))
+    fairness = None if document["fairness"] is None else as_text(document["fairness"])
+    return Stage(document["kind"], variables, formula, fairness, _read_order(model, document["order"]))
 
 
 def _read_order(model: RelationalModel, text: str | None) -> Lambda | None:
@@ -460,6 +460,7 @@ def _read_order(model: RelationalModel, text: str | None) -> Lambda | None:
 
 def sections(model: RelationalModel, certificate: LivenessCertificate) -> list[checker.Section]:
     """Everything that has to hold for the certificate to be right."""
+    require_wellformed(model)
     found: list[checker.Section] = []
     for item in certificate.proved:
         base, goals = reduced(model, item.argument)

@@ -87,7 +87,7 @@ def borrowed(question: Question, lender: RelationalModel, proof: Proof, tell: Te
     if not same or not named or model.source is None or not isinstance(proof.certificate, Certificate):
         return Finding()
     certificate = replace(proof.certificate, protocol=Path(model.source.path).name, sha256=model.source.sha256)
-    found = checked(question, certificate, "induction", "all sizes", proof.lemmas, tell, found=False)
+    found = checked(question, certificate, "induction", model.all_sizes, proof.lemmas, tell, found=False)
     assert lender.source is not None
     origin = f"with the invariants of {lender.source.path}; " if proof.lemmas else ""
     return replace(found, results=tuple(replace(r, reason=origin + r.reason) for r in found.results))

@@ -252,5 +252,7 @@ def _theorems(question: Question) -> list[Result]:
         reasons: dict[Verdict, str] = {"proved": "both solvers", "violated": "it does not follow from the axioms"}
         seconds = time.monotonic() - started
         reason = reasons.get(verdict, "a solver gave no answer")
-        results.append(Result(item.name, "theorem", verdict, "axioms", "all sizes", reason, None, item.span, seconds))
+        results.append(
+            Result(item.name, "theorem", verdict, "axioms", question.model.all_sizes, reason, None, item.span, seconds)
+        )
     return results

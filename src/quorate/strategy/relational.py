@@ -75,7 +75,7 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
             tell(f"all runs of {length} steps, at all sizes")
             status, trace, _ = symbolic_search(model, open_properties, length, quick)
             if trace is not None:
-                yield violated(trace, "all sizes")
+                yield violated(trace, model.all_sizes)
             elif status == "unsat":
                 yield Finding(established=f"no violation within {length} step{'s' * (length != 1)}, at any size")
                 length += 1
@@ -175,7 +175,7 @@ def induct(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
         used = [item for item in model.invariants if item in outcome.proved]
         texts = print_formulas(model, [item.formula for item in used])
         lemmas = [Lemma(item.name, text, needed.get(item.name, ())) for item, text in zip(used, texts, strict=True)]
-        yield checked(question, certificate, "induction", "all sizes", lemmas, tell, found=False)
+        yield checked(question, certificate, "induction", model.all_sizes, lemmas, tell, found=False)
     failing = [item for item in model.properties if item not in outcome.proved]
     if not failing:
         return
@@ -225,7 +225,7 @@ def infer(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
     lemmas = [
         Lemma(item.name, text, outcome.needed.get(item.name, ())) for item, text in zip(found, texts, strict=True)
     ]
-    yield checked(question, outcome.certificate, "inference", "all sizes", lemmas, tell)
+    yield checked(question, outcome.certificate, "inference", model.all_sizes, lemmas, tell)
 
 
 def cutoff(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
@@ -251,7 +251,7 @@ def cutoff(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
         return
     sizes = ", ".join(f"{found.sort}={found.cutoff.size}" for found in outcome.found if found.cutoff)
     words = [*(line for found in outcome.found for line in explained(found)), *small_instance(outcome)]
-    yield checked(question, outcome.certificate, METHOD, f"all sizes, cutoff {sizes}", (), tell, words=words)
+    yield checked(question, outcome.certificate, METHOD, f"{model.all_sizes}, cutoff {sizes}", (), tell, words=words)
 
 
 def live(question: Question, number: int, tell: Tell) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from quorate import racing
 from quorate.apps.cli.commands import UsageError
 from quorate.apps.cli.main import main
 from quorate.apps.cli.verifying import Live, expand
+from quorate.proof.certificates import digest
 from quorate.strategy import Answer, Event
 
 LOCK = """
@@ -79,7 +80,7 @@ def test_an_interrupt_prints_what_is_established(
     main(["verify", "two.pyv", "--method", "induct", "--resume", "state.json", "--json"])
     again = json.loads(capsys.readouterr().out)
     assert [(r["verdict"], r["method"]) for r in again["results"]] == [
-        ("violated", "bounded model checking"),
+        ("violated", "saved"),
         ("proved", "induction"),
     ]
     story = [event["method"] for event in again["statistics"]["story"] if event["event"] == "found"]
@@ -100,6 +101,37 @@ def test_a_state_that_was_tampered_with_is_not_believed(capsys: pytest.CaptureFi
     main(["verify", "broken.pyv", "--method", "bounded", "--resume", "state.json", "--json"])
     [result] = json.loads(capsys.readouterr().out)["results"]
     assert (result["verdict"], result["method"]) == ("violated", "bounded model checking")
+
+
+def test_nothing_of_a_state_is_shown_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    """Method, scope and lemmas are told from what was checked, whatever the file says of them."""
+    main(["verify", "lock.pyv", "--method", "induct", "--resume", "state.json"])
+    main(["verify", "broken.pyv", "--method", "bounded", "--resume", "state.json"])
+    document = json.loads(Path("state.json").read_text())
+    boast = "all sizes and your printer\x1b[2J"
+    for entry in document["protocols"].values():
+        for item in (*entry["runs"], *entry["proofs"]):
+            item |= {
+                "method": boast,
+                "scope": boast,
+                "reason": boast,
+                "words": [boast],
+                "lemmas": [[boast, boast, [boast]]],
+            }
+            if "certificate" in item:
+                body = {key: value for key, value in item["certificate"].items() if key != "digest"}
+                body["invariants"].append({"name": boast, "formula": "(forall ((X node)) (= X X))"})
+                item["certificate"] = {**body, "digest": digest(body)}
+    Path("state.json").write_text(json.dumps(document))
+    capsys.readouterr()
+    main(["verify", "lock.pyv", "broken.pyv", "--method", "simulate", "--resume", "state.json"])
+    output = capsys.readouterr().out
+    assert "printer" not in output and "\x1b" not in output
+    assert "proved" in output and "(saved; all sizes; certificate re-checked" in output
+    assert "(saved; node=2; after " in output
+    Path("state.json").write_text(json.dumps(document))
+    main(["verify", "lock.pyv", "--method", "simulate", "--resume", "state.json"])
+    assert "[lemma_" in capsys.readouterr().out
 
 
 def test_events_are_lines_of_json(capsys: pytest.CaptureFixture[str]) -> None:

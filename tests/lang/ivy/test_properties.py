@@ -150,13 +150,37 @@ def test_names_are_used_once(read: Read, problems: Problems) -> None:
     assert [(d.code, d.severity, d.span.line) for d in problems(HEADER + text)] == [("Q0205", "warning", 12)]
 
 
-def test_an_axiom_about_what_changes_is_not_assumed(read: Read, problems: Problems) -> None:
+def test_an_axiom_about_what_changes_is_refused(problems: Problems) -> None:
     text = HEADER + "axiom k = k | ~(k = k)\naxiom [wrong] ~p(N)\naxiom [indirect] ~d(N)\ninvariant [safe] ~p(N)\n"
+    assert [(d.code, d.severity, d.span.line) for d in problems(text)] == [("Q0211", "error", n) for n in (12, 13)]
+
+
+def test_in_earlier_versions_an_axiom_about_what_changes_is_assumed_of_every_state(
+    read: Read, problems: Problems
+) -> None:
+    """Before and after each step, and initially; an assertion may rely on it where the action starts."""
+    text = """#lang ivy1.6
+        type node
+        relation p(N:node)
+        relation d(N:node) = p(N)
+        individual k : node
+        axiom [never] ~d(N)
+        action touch(n:node) = { p(n) := true }
+        action look = { assert ~p(k) }
+        conjecture [safe] ~p(N)
+    """
+    assert [(d.code, d.severity, d.span.line) for d in problems(text)] == [("Q0211", "warning", 6)]
     model = read(text)
-    assert [item.name for item in model.axioms] == ["axiom_1"]
-    assert [item.name for item in model.safety] == ["safe"]
-    assert [item.name for item in model.invariants] == ["wrong", "indirect"]
-    assert [(d.code, d.severity, d.span.line) for d in problems(text)] == [("Q0211", "warning", n) for n in (12, 13)]
+    assert [item.name for item in model.axioms] == [] and [item.name for item in model.initial] == ["never"]
+    guards = {transition.name: str(transition.guard) for transition in model.transitions}
+    assert guards["touch"] == "(forall N:node. !d(N)) & (forall N:node. !(N = n | p(N)))"
+    assert str(model.safety[1].formula) == "(forall N:node. !d(N)) -> !p(k)"
+
+
+def test_such_an_axiom_and_two_assignments_on_one_path(problems: Problems) -> None:
+    """Ivy assumes it of the state in between, too; that is not supported."""
+    text = "#lang ivy1.6\nrelation b\naxiom ~b\naction twice = { b := true; b := false }\nconjecture ~b\n"
+    assert [d.code for d in problems(text) if d.severity == "error"] == ["Q0104"]
 
 
 def test_properties_of_rigid_symbols_are_theorems(read: Read, problems: Problems) -> None:

@@ -96,7 +96,6 @@ def test_definitions_in_all_their_forms(read: Read) -> None:
         definition [label] constant_one = c
         relation always = true
         relation never = false
-        relation closed(X:t) = r(X, Z)
     """)
     assert [str(item.formula) for item in model.derived] == [
         "forall A:t. declared(A) <-> r(A, A)",
@@ -106,7 +105,6 @@ def test_definitions_in_all_their_forms(read: Read) -> None:
         "constant_one = c",
         "always <-> true",
         "never <-> false",
-        "forall X:t. closed(X) <-> (forall Z:t. r(X, Z))",
     ]
     assert all(item.definition is not None for item in model.derived)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from quorate.apps.cli import reports
 from quorate.apps.cli.reports import FileReport, Report
+from quorate.apps.cli.terminal import visible
 from quorate.lang import Loaded, LoadedProcess, LoadedRounds, load, load_any
 from quorate.lang.diagnostics import CATALOGUE, Diagnostic, LanguageError, explain
 from quorate.models.relational import RelationalModel
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         _print_diagnostics(problem.diagnostics, arguments)
         return 2
     except UsageError as problem:
-        print(f"quorate {arguments.verb}: {problem}", file=sys.stderr)
+        print(visible(f"quorate {arguments.verb}: {problem}"), file=sys.stderr)
         return 2
 
 
@@ -80,7 +81,7 @@ def _about_rounds(arguments: argparse.Namespace) -> bool:
 def _print_diagnostics(found: Sequence[Diagnostic], arguments: argparse.Namespace) -> None:
     output_format = getattr(arguments, "output_format", "text")
     stream = sys.stderr if output_format == "text" else sys.stdout
-    print(reports.diagnostics(found, output_format), file=stream)
+    print(visible(reports.diagnostics(found, output_format)), file=stream)
     errors = sum(item.severity == "error" for item in found)
     codes = {item.code for item in found}
     if output_format == "text":
@@ -147,7 +148,7 @@ class Progress:
     def __call__(self, text: str) -> None:
         if self.active and time.monotonic() - self.shown_at > 0.1:
             self.shown_at = time.monotonic()
-            print(f"\r\x1b[K{text[:100]}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{visible(text[:100])}", end="", file=sys.stderr, flush=True)
 
     def done(self) -> None:
         if self.active:
@@ -289,7 +290,7 @@ def write_certificate(path: str, found: Any) -> None:
 
 def _proof_line(outcome: Any) -> str:
     count = len(outcome.answers)
-    return f"proved for all sizes: {count} obligation{'s' * (count != 1)} discharged"
+    return f"proved for {outcome.model.all_sizes}: {count} obligation{'s' * (count != 1)} discharged"
 
 
 def live(arguments: argparse.Namespace) -> int:

@@ -102,7 +102,7 @@ def _search(model: RelationalModel, arguments: argparse.Namespace, settled: froz
 def _open(model: RelationalModel, reason: str, started: float) -> Inference:
     seconds = time.monotonic() - started
     results = [
-        Result(item.name, "safety", "unknown", METHOD, "all sizes", reason, None, item.span, seconds)
+        Result(item.name, "safety", "unknown", METHOD, model.all_sizes, reason, None, item.span, seconds)
         for item in model.safety
     ]
     return Inference(model, results=tuple(results))
@@ -122,7 +122,7 @@ def _found(outcome: Inference) -> str:
     count = len(invariants) - given
     of_file = f"{given} invariant{'s' * (given != 1)} of the file" if given else ""
     inferred = f"{count} inferred invariant{'s' * (count != 1)}" if count or not given else ""
-    lines = [f"proved for all sizes with {' and '.join(filter(None, (of_file, inferred)))}"]
+    lines = [f"proved for {outcome.model.all_sizes} with {' and '.join(filter(None, (of_file, inferred)))}"]
     for item, text in zip(invariants, _shown(outcome.model, invariants), strict=True):
         lines.append(f"  [{item.name}] {text}")
         if item.name in outcome.needed:

@@ -10,9 +10,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from contextlib import redirect_stdout
+from typing import Any, NoReturn, TextIO, cast
 
 from quorate import __version__
+from quorate.apps.cli.terminal import Visible, visible
 
 EPILOG = """\
 exit codes: 0 every property has its expected verdict; 1 some property does not; 2 usage, parse, type or internal error;
@@ -318,7 +320,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from quorate.apps.cli import commands
 
-        return commands.run(arguments)
+        with redirect_stdout(cast(TextIO, Visible(sys.stdout))):
+            return commands.run(arguments)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
@@ -328,7 +331,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as problem:
         if os.environ.get("QUORATE_DEBUG"):
             raise
-        print(_bug_report(problem), file=sys.stderr)
+        print(visible(_bug_report(problem)), file=sys.stderr)
         return 2
 
 

@@ -74,13 +74,14 @@ def _read(arguments: argparse.Namespace) -> tuple[AnyCertificate, Model, str]:
         found = liveness.read(form, document)
         names = ", ".join(item.argument.property for item in found.proved)
         assumed = [text for item in found.proved for text in liveness.assumptions(form, item.argument)]
-        plain = "; ".join([f"{names} holds in every fair run, for all sizes", *dict.fromkeys(assumed)])
+        plain = "; ".join([f"{names} holds in every fair run, for {form.all_sizes}", *dict.fromkeys(assumed)])
         return found, model, plain
     certificate = from_json(document)
     model = load_model(path).model
     others = [item.name for item in model.safety if item.name not in certificate.safety]
     unspoken = f" (it does not speak of {', '.join(others)})" if others else ""
-    return certificate, model, f"{', '.join(certificate.safety)} holds for all sizes{unspoken}"
+    scope = form_of(model).all_sizes
+    return certificate, model, f"{', '.join(certificate.safety)} holds for {scope}{unspoken}"
 
 
 def _line(outcome: Outcome) -> str:

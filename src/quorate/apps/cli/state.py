@@ -27,7 +27,7 @@ def load_state(path: str, verb: str) -> State:
         if not isinstance(found, dict) or not all(isinstance(entry, dict) for entry in found.values()):
             raise ValueError
         return found
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(f"--resume: {path} was not written by `quorate {verb} --resume`; name another file") from None
 
 

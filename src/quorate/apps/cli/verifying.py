@@ -21,6 +21,7 @@ from quorate.apps.cli.commands import UsageError, limits, writing
 from quorate.apps.cli.reports import FileReport, Report
 from quorate.apps.cli.resuming import entry, known
 from quorate.apps.cli.state import State, load_state, save_state
+from quorate.apps.cli.terminal import visible
 from quorate.files import write_atomically
 from quorate.lang import Loaded, LoadedProcess, LoadedRounds, load_model
 from quorate.lang.diagnostics import Diagnostic, LanguageError
@@ -331,7 +332,8 @@ class Lines(Display):
 
     def see(self, event: Event) -> None:
         if event.kind != "doing":
-            print(f"{self.path}: {event.seconds:.1f} s: {event.method} {event.kind}: {event.text}", file=sys.stderr)
+            text = f"{self.path}: {event.seconds:.1f} s: {event.method} {event.kind}: {event.text}"
+            print(visible(text), file=sys.stderr)
 
 
 @dataclass
@@ -350,12 +352,12 @@ class NdJson(Display):
             "text": event.text,
             **({"results": results} if results else {}),
         }
-        print(json.dumps(document, ensure_ascii=False), file=sys.stderr, flush=True)
+        print(visible(json.dumps(document, ensure_ascii=False)), file=sys.stderr, flush=True)
 
     def close(self, answer: Answer) -> None:
         results = [{"property": result.property, "verdict": result.verdict} for result in answer.results]
         document = {"file": self.path, "seconds": round(answer.seconds, 3), "event": "answer", "results": results}
-        print(json.dumps(document, ensure_ascii=False), file=sys.stderr, flush=True)
+        print(visible(json.dumps(document, ensure_ascii=False)), file=sys.stderr, flush=True)
 
 
 @dataclass
@@ -385,7 +387,7 @@ class Live(Display):
         lines = [f"{self.title}  {seconds:.0f} s{f'  so far: {self.best}' if self.best else ''}"]
         lines += [f"  {name:<10} {text}" for name, text in self.doing.items()]
         self.clear()
-        print("\n".join(line[: self.width - 1] for line in lines), file=sys.stderr, flush=True)
+        print("\n".join(visible(line)[: self.width - 1] for line in lines), file=sys.stderr, flush=True)
         self.shown = len(lines)
 
     def clear(self) -> None:

@@ -197,8 +197,8 @@ class Run:
             case Operation(span, operator, operands):
                 return Operation(span, operator, tuple(self.hoist(item, names, state) for item in operands))
             case Conditional(span, condition, then, otherwise):
-                parts = [self.hoist(item, names, state) for item in (then, condition, otherwise)]
-                return Conditional(span, parts[1], parts[0], parts[2])
+                parts = [self.hoist(item, names, state) for item in (condition, then, otherwise)]
+                return Conditional(span, *parts)
             case Ascription(span, body, sort):
                 return Ascription(span, self.hoist(body, names, state), sort)
             case Quantifier(span, _, _, _):
@@ -248,7 +248,10 @@ class Run:
         return copy.name + rest
 
     def call(self, reference: Reference, names: Names, state: State) -> list[Term]:
-        """Inline a call; the present values of the results come back."""
+        """Inline a call; the present values of the results come back.
+
+        Calls among the arguments are performed first, as Ivy does, so that other arguments see what they changed.
+        """
         action, span = self.actions[reference.name], reference.span
         arguments = reference.arguments or ()
         if action.name in self.callers:
@@ -261,8 +264,9 @@ class Run:
             message = f"`{action.name}` takes {argument_count(len(action.parameters))}, {len(arguments)} given"
             self.sink.error("Q0202", message, span)
             raise Failed
+        settled = [self.hoist(argument, names, state) for argument in arguments]
         values = []
-        for parameter, argument in zip(action.parameters, arguments, strict=True):
+        for parameter, argument in zip(action.parameters, settled, strict=True):
             sort = self.signature.sort(parameter.sort, f"parameter `{parameter.name}`", parameter.span)
             values.append(self.evaluate(argument, sort, names, state))
         return self.enter(action, values, state)
@@ -383,8 +387,12 @@ class Run:
             fix = f"write `{symbol.name}(...) := ...`"
             self.sink.error("Q0104", f"assigning `{symbol.name}` after a dot is not supported", target.span, fix=fix)
             raise Failed
-        value = None if value is None else self.hoist(value, names, state)
         arguments = [self.hoist(argument, names, state) for argument in target.arguments or ()]
+        value = None if value is None else self.hoist(value, names, state)
+        if symbol in state.values and symbol in self.signature.constrained:
+            message = f"assigning `{symbol.name}`, which an axiom speaks of, twice on one path is not supported"
+            self.sink.error("Q0104", message, target.span, fix="state an invariant instead of the axiom")
+            raise Failed
         places = self.places(symbol)
         bound = self.bound_places(arguments, places)
         elaborator = self.signature.elaborator(names)
@@ -420,8 +428,8 @@ class Run:
         if not isinstance(owner, Reference) or any(is_variable(item.name) for item in references(owner)):
             self.sink.error("Q0104", "assigning fields of several structs at once is not supported", span)
             raise Failed
-        value = None if value is None else self.hoist(value, names, state)
         others = [self.hoist(argument, names, state) for argument in others]
+        value = None if value is None else self.hoist(value, names, state)
         places = self.places(field)[1:]
         bound = self.bound_places(others, places)
         elaborator = self.signature.elaborator(names)

@@ -15,7 +15,7 @@ from quorate.lang.elaborate import Failed, normal
 from quorate.lang.expectations import expectations
 from quorate.lang.ivy import syntax
 from quorate.lang.ivy.actions import Run
-from quorate.lang.ivy.grammar import parse
+from quorate.lang.ivy.grammar import parse, version_of
 from quorate.lang.ivy.initial import initial_states
 from quorate.lang.ivy.modules import Action, Program, flatten
 from quorate.lang.ivy.signature import OWN_NAMES, Signature, variable_name
@@ -23,7 +23,7 @@ from quorate.lang.ivy.states import Obligation, State
 from quorate.lang.temporal import LivenessDeclaration, decoded
 from quorate.lang.temporal import fairness as temporal_fairness
 from quorate.lang.temporal import liveness as temporal_liveness
-from quorate.logic.terms import BOOL, TRUE, Symbol, Term, Var, conj, forall, implies, neg
+from quorate.logic.terms import BOOL, INT, TRUE, Symbol, Term, Var, conj, forall, implies, neg
 from quorate.logic.transform import fresh_name, fresh_variables, substitute, symbols_of
 from quorate.models.relational import Fairness, Liveness, Named, RelationalModel, Theorem, Transition, Update
 from quorate.models.source import Source, Span
@@ -70,6 +70,7 @@ class _Reader:
         self.source = source
         self.sink = sink
         self.program = program
+        self.version = version_of(source) or (1, 7)
         self.signature = Signature(program, sink)
         self.labels = {formula.label for formula in program.formulas if formula.label}
         self.used: set[str] = set()
@@ -88,6 +89,7 @@ class _Reader:
         starts = (declaration for declaration in self.program.formulas if declaration.kind == "init")
         initial = initial_states(self.signature, starts, self.sink)
         first = [Named(self.name("init", label, span), formula, span) for label, formula, span in initial.formulas]
+        first += self.signature.standing
         self.signature.reserved.update(symbol.name for symbol in initial.symbols)
         for action in self.program.actions.values():
             self.action(action)
@@ -115,6 +117,7 @@ class _Reader:
             liveness=tuple(liveness),
             fairness=tuple(fairness),
             expectations=expectations(self.source, self.sink),
+            fixed=tuple(self.signature.fixed),
             source=self.source,
         )
         return self.with_operators(model)
@@ -157,7 +160,8 @@ class _Reader:
         for transition in model.transitions:
             terms += [transition.guard, *(update.value for update in transition.updates)]
         builtin = set(self.signature.builtin.values()) & symbols_of(*terms)
-        orders = [Named(self.name("axiom", label, None), fact) for label, fact in self.signature.number_axioms(builtin)]
+        facts = [*self.signature.struct_axioms(), *self.signature.number_axioms(builtin)]
+        orders = [Named(self.name("axiom", label, None), normal(fact)) for label, fact in facts]
         declared_first = sorted(builtin, key=lambda symbol: (not symbol.name.endswith(OWN_NAMES), symbol.name))
         symbols = (*model.symbols, *declared_first)
         return replace(model, symbols=symbols, axioms=(*model.axioms, *orders))
@@ -200,11 +204,21 @@ class _Reader:
             theorems.append(Theorem(name, 0, formula, span))
             return
         if kind == "axiom":
-            message = f"this axiom speaks of `{mutable[0]}`, which changes; it is to be proved, not assumed"
-            self.sink.warning("Q0211", message, span)
-        elif not mutable:
+            self.standing_axiom(Named(name, formula, span), mutable[0], declaration.span)
+            return
+        if not mutable:
             self.sink.warning("Q0215", f"{kind} `{name}` mentions no mutable symbol", span)
         properties.append(_Property(kind, label, Named(name, formula, span)))
+
+    def standing_axiom(self, axiom: Named, changing: str, span: Span) -> None:
+        """An axiom about what changes: refused from version 1.7 on, as Ivy does; earlier versions assume it of every state."""
+        if self.version >= (1, 7):
+            fix = "say `invariant` if it is to be proved, or `assume` it in the actions"
+            self.sink.error("Q0211", f"this axiom speaks of `{changing}`, which changes", span, fix=fix)
+            return
+        message = f"this axiom speaks of `{changing}`, which changes: steps to states in which it fails are left out"
+        self.sink.warning("Q0211", message, span)
+        self.signature.standing.append(axiom)
 
     # -- actions ---------------------------------------------------------------------------------------------------
 
@@ -219,10 +233,10 @@ class _Reader:
                 sort = self.signature.sort(binder.sort, f"parameter `{binder.name}`", binder.span)
                 formals.append(run.parameter(binder.name, sort))
             run.enter(action, formals, state)
+            if not run.failed and self.is_step(action):
+                self.step(action, run, state, len(formals))
         except Failed:
             return
-        if not run.failed and self.is_step(action):
-            self.step(action, run, state, len(formals))
 
     def is_step(self, action: Action) -> bool:
         if self.program.exports:
@@ -230,7 +244,9 @@ class _Reader:
         return action.name not in self.program.imports and bool(action.parts)
 
     def step(self, action: Action, run: Run, state: State, formals: int) -> None:
-        guard = normal(conj(*state.assumptions))
+        standing = [item.formula for item in self.signature.standing]
+        later = [run.current(formula, state, action.span) for formula in standing]
+        guard = normal(conj(*standing, *state.assumptions, *later))
         updates = []
         for symbol in self.signature.symbols:
             if symbol in state.values:
@@ -250,16 +266,17 @@ class _Reader:
         """What an action asserts, as a safety property.
 
         It speaks of the state before the action.  If the path to the assertion depends on choices, which formulas
-        cannot quantify, a step of its own raises a flag instead.
+        cannot quantify, or on integers, over which no state can be evaluated, a step of its own raises a flag instead.
         """
-        path, formula = normal(obligation.path), normal(obligation.formula)
+        standing = [item.formula for item in self.signature.standing]
+        path, formula = normal(conj(*standing, obligation.path)), normal(obligation.formula)
         claim = normal(implies(path, formula))
         if claim is TRUE:
             return
         name = self.name("assert", obligation.label or f"{action.name}_assert_{number}", None)
         choices = tuple(choice for choice in run.choices if choice in symbols_of(path, formula))
         parameters = _used_variables(run.parameters, [path, formula])
-        if not choices:
+        if not choices and all(parameter.sort is not INT for parameter in parameters):
             variables = fresh_variables([Var(variable_name(p.name), p.sort) for p in parameters], ())
             closed = forall(variables, substitute(claim, dict(zip(parameters, variables, strict=True))))
             self.assertions.append(Named(name, normal(closed), obligation.span))
@@ -281,12 +298,11 @@ def _used_variables(variables: list[Var], terms: list[Term]) -> list[Var]:
 
 def _sorted_properties(properties: list[_Property]) -> tuple[list[Named], list[Named]]:
     """What is to be proved, and what is offered as a lemma."""
-    invariants = [item for item in properties if item.kind != "axiom"]
-    chosen = [item for item in invariants if item.kind == "safety"]
+    chosen = [item for item in properties if item.kind == "safety"]
     if not chosen:
-        chosen = [item for item in invariants if item.label and _marks_safety(item.label)]
+        chosen = [item for item in properties if item.label and _marks_safety(item.label)]
     if not chosen:
-        chosen = invariants
+        chosen = properties
     return [item.named for item in chosen], [item.named for item in properties if item not in chosen]
 
 

@@ -637,18 +637,25 @@ def _standard_modules(text: str, span: Span) -> tuple[syntax.Declaration, ...]:
     return tuple(replace(module, assumed=_ASSUMED.get(module.name)) for module in modules)
 
 
+def version_of(source: Source) -> tuple[int, int] | None:
+    """The version of Ivy that a file is written in, None if it names none that is read."""
+    found = _VERSION.match(source.text)
+    number = None if found is None else re.fullmatch(r"1(?:\.([0-8]))?", found.group(1))
+    return None if number is None else (1, int(number.group(1) or 0))
+
+
 def parse(source: Source, sink: Sink) -> tuple[syntax.Declaration, ...]:
     """The declarations of an Ivy file; syntax errors go to the sink."""
     found = _VERSION.match(source.text)
+    version = version_of(source)
     if found is None:
         fix = "start the file with `#lang ivy1.7`"
         sink.error("Q0105", "the file does not say which version of Ivy it is written in", Span(source, 0, 0), fix=fix)
         return ()
-    number = re.fullmatch(r"1(?:\.([0-8]))?", found.group(1))
-    if number is None:
+    if version is None:
         named = found.group(1) or "without a version"
         sink.error("Q0105", f"Ivy {named} is not supported", Span(source, *found.span(1)))
         return ()
     quoted = source.text.rfind(">>>") > source.text.rfind("<<<")
     tokens = tokenize(source, LEXICON if quoted else LEXICON_WITHOUT_QUOTES, sink)
-    return IvyParser(tokens, sink, (1, int(number.group(1) or 0))).declarations(closing=False)
+    return IvyParser(tokens, sink, version).declarations(closing=False)

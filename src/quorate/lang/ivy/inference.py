@@ -38,10 +38,11 @@ def settle_sorts(program: Program) -> None:
     if default is not None:
         program.types.append(syntax.TypeDeclaration(unsorted[0].span, ONLY_SORT))
     sorts = {item.name: Sort(item.name) for item in program.types}
-    guesses = {item.name: _guess(item, sorts, default) for item in program.symbols}
+    guesses = [_guess(item, sorts, default) for item in program.symbols]
     if default is None:
-        _unify(program, Scope(symbols=cast(dict[str, Symbol], guesses), numeral=lambda value, sort, span: None), sorts)
-    program.symbols[:] = [_settled(item, guesses[item.name]) for item in program.symbols]
+        known = {item.name: guess for item, guess in zip(program.symbols, guesses, strict=True)}
+        _unify(program, Scope(symbols=cast(dict[str, Symbol], known), numeral=lambda value, sort, span: None), sorts)
+    program.symbols[:] = [_settled(item, guess) for item, guess in zip(program.symbols, guesses, strict=True)]
 
 
 def _is_unsorted(item: syntax.SymbolDeclaration) -> bool:

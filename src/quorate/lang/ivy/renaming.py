@@ -92,6 +92,8 @@ class Renamer:
                 renamed = self.declared_name(name, scope, span)
                 self.expander.declare(renamed, span)
                 sort_name = self.expander.sort(sort_name, scope, span)
+                if value is not None:
+                    self.check_parameters(arguments, scope)
                 with self.variables(scope, declaration) as indices:
                     binders = (*indices, *self.binders(arguments, scope))
                     program.symbols.append(syntax.SymbolDeclaration(span, renamed, binders, sort_name))
@@ -108,6 +110,7 @@ class Renamer:
                 renamed = self.declared_name(name, scope, span) if declares else self.name(name, scope, span)
                 if declares:
                     self.expander.declare(renamed, span)
+                self.check_parameters(arguments, scope)
                 with self.variables(scope, declaration) as indices:
                     body = self.expression(value, scope, _names(arguments))
                     binders = (*indices, *self.binders(arguments, scope))
@@ -144,6 +147,17 @@ class Renamer:
         for name in renamed:
             self.expander.declare(name, span)
         return renamed
+
+    def check_parameters(self, parameters: tuple[Binder, ...], scope: Scope) -> None:
+        """A definition says what a symbol is for all arguments, so its parameters cannot be symbols themselves."""
+        for binder in parameters:
+            name = binder.name
+            taken = any(name in place.declared or name in place.parameters for place in scope.chain())
+            if taken and not name[0].isupper():
+                fix = f"write a variable, as in `{name[0].upper()}{name[1:]}`"
+                message = f"`{name}` is declared already, so it cannot be a parameter of a definition"
+                self.sink.error("Q0205", message, binder.span, fix=fix)
+                raise Failed
 
     # -- indices ---------------------------------------------------------------------------------------------------
 
@@ -496,8 +510,12 @@ def _strings(node: object) -> set[str]:
 
 
 def mentioned(expression: Expression) -> set[str]:
-    """The names that occur in an expression."""
-    return {reference.name for reference in references(expression)}
+    """The names that occur in an expression; with `x.f` also `x`, since f may be a field of it."""
+    found: set[str] = set()
+    for reference in references(expression):
+        parts = reference.name.split(".")
+        found.update(".".join(parts[:count]) for count in range(1, len(parts) + 1))
+    return found
 
 
 def _only_requires(block: syntax.Block) -> bool:

@@ -2,8 +2,8 @@
 
 A symbol is mutable if any code assigns it.  `<`, `+` and numerals exist at every sort: at an uninterpreted sort `t`
 they are rigid symbols named `t.<`, `t.+` and `t.0`.  Up to version 1.5 so are `<=`, `>` and `>=`, named `t.le`, `t.gt`
-and `t.ge`.  A struct is an uninterpreted sort with a rigid function for each field.  Read `actions` for what the code
-does to the symbols.
+and `t.ge`.  A struct is an uninterpreted sort with a rigid function for each field, whose elements differ in some field.
+Read `actions` for what the code does to the symbols.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ from quorate.logic.terms import (
     conj,
     disj,
     equal,
+    forall,
+    implies,
     neg,
 )
 from quorate.logic.transform import Lambda, fresh_variables, substitute, symbols_of
-from quorate.models.relational import Derived
+from quorate.models.relational import Derived, Named
 from quorate.models.source import Span
 
 MAX_ELEMENTS = 64
@@ -181,9 +183,12 @@ class Signature:
         self.ordered: set[Sort] = set()
         self.modular: set[Sort] = set()
         """Ranges of numbers on which arithmetic wraps around."""
+        self.fixed: list[str] = []
         self.derived: list[Derived] = []
         self.definitions: dict[Symbol, Lambda] = {}
         self.reads: dict[Symbol, frozenset[Symbol]] = {}
+        self.standing: list[Named] = []
+        """Axioms about what changes, which earlier versions assume of every state."""
         self.fields: dict[Sort, list[Symbol]] = {}
         """The fields of each struct."""
         self.declare_sorts()
@@ -225,18 +230,26 @@ class Signature:
     def interpreted(self, name: str, item: syntax.Interpretation) -> Sort:
         target, span = item.target, item.span
         if not isinstance(target, str):
-            return self.enumerated(name, target, span)
+            sort = self.enumerated(name, target, span)
+            self.fix(sort, "an enumeration" if isinstance(target, tuple) else f"{{{target.low}..{target.high}}}")
+            return sort
         if target == "int":
             return INT
         if item.width is not None:
             sort = self.enumerated(name, syntax.Range(0, 2**item.width - 1), span)
             self.modular.add(sort)
+            self.fix(sort, target)
             return sort
         note = {"nat": "the natural numbers are not a sort of their own here; an abstract ordered sort often does"}
         self.sink.error(
             "Q0104", f"the interpretation of `{name}` as `{target}` is not supported", span, fix=note.get(target)
         )
         return Sort(name)
+
+    def fix(self, sort: Sort, target: str) -> None:
+        """Remember that the text interprets a sort by something of a fixed size."""
+        count = len(sort.elements)
+        self.fixed.append(f"{sort.name} is {target}: {count} element{'s' * (count != 1)}")
 
     def enumerated(self, name: str, elements: tuple[str, ...] | syntax.Range, span: Span) -> Sort:
         if isinstance(elements, syntax.Range):
@@ -342,6 +355,24 @@ class Signature:
                     axioms.append((f"{sort.name}.{word}", conj(*facts)))
         return axioms
 
+    @property
+    def constrained(self) -> set[Symbol]:
+        """The symbols that axioms about what changes speak of, through definitions too."""
+        used = symbols_of(*(item.formula for item in self.standing))
+        return used.union(*(self.reads.get(symbol, frozenset()) for symbol in used))
+
+    def struct_axioms(self) -> list[tuple[str, Term]]:
+        """Two structs with the same fields are the same.  That there is a struct for all values of fields is not said."""
+        axioms = []
+        for sort, fields in self.fields.items():
+            one, other = Var("X", sort), Var("Y", sort)
+            same = []
+            for field in fields:
+                places = tuple(Var(f"V{i}", argument) for i, argument in enumerate(field.arguments[1:]))
+                same.append(forall(places, equal(field(one, *places), field(other, *places))))
+            axioms.append((f"{sort.name}.equal_fields", forall((one, other), implies(conj(*same), equal(one, other)))))
+        return axioms
+
     def elaborator(self, locals: dict[str, Symbol] | None = None) -> IvyElaborator:
         """An elaborator for one expression; `locals` hide the symbols of the program."""
         scope = self.scope if not locals else replace(self.scope, symbols=self.scope.symbols | locals)
@@ -357,21 +388,11 @@ class Signature:
         for definition in self.program.definitions:
             if pending[definition.name] is not definition:
                 duplicate(self.sink, definition.name, definition.span, pending[definition.name].span)
-        order = {definition.name: i for i, definition in enumerate(self.program.definitions)}
-        made: list[tuple[int, Derived]] = []
-        visited: dict[str, bool] = {}
-        for name in list(pending):
-            self.visit(name, pending, visited, order, made)
-        self.derived = [item for _, item in sorted(made, key=lambda entry: entry[0])]
+        visited: set[str] = set()
+        for definition in self.program.definitions:
+            self.visit(definition.name, pending, visited)
 
-    def visit(
-        self,
-        name: str,
-        pending: dict[str, syntax.DefinitionDeclaration],
-        finished: dict[str, bool],
-        order: dict[str, int],
-        made: list[tuple[int, Derived]],
-    ) -> None:
+    def visit(self, name: str, pending: dict[str, syntax.DefinitionDeclaration], finished: set[str]) -> None:
         """Elaborate one definition after those it uses, without recursion, since chains may be long."""
         stack = [name]
         while stack:
@@ -383,16 +404,16 @@ class Signature:
             if open_ones:
                 if open_ones[0] in stack:
                     self.sink.error("Q0210", f"`{top}` is defined by itself", pending[top].span)
-                    finished[top] = False
+                    finished.add(top)
                     stack.pop()
                 else:
                     stack.append(open_ones[0])
                 continue
             stack.pop()
+            finished.add(top)
             item = self.define(pending[top])
-            finished[top] = item is not None
             if item is not None:
-                made.append((order[top], item))
+                self.derived.append(item)
 
     def define(self, definition: syntax.DefinitionDeclaration) -> Derived | None:
         name, span = definition.name, definition.span
@@ -417,8 +438,13 @@ class Signature:
             for local, sort in zip(places, symbol.arguments, strict=True):
                 elaborator.expect(local.kind, sort, local.span)
         value = elaborator.term(definition.value, elaborator.infer(definition.value) if symbol is None else symbol.sort)
-        if elaborator.closure and value.sort is not BOOL:
-            elaborator.closed(definition.value, value.sort)
+        for local in elaborator.closure.values():
+            fix = f"add it to the parameters of `{definition.name}`, or write `forall {local.name}. ...`"
+            self.sink.error(
+                "Q0221", f"the variable `{local.name}` is not a parameter of the definition", local.span, fix=fix
+            )
+        if elaborator.closure:
+            raise Failed
         given = [local.variable() for local in places]
         if symbol is None:
             names = [variable.name for variable in given]

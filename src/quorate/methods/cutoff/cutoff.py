@@ -186,21 +186,20 @@ def _finished(outcome: Outcome, started: float, reason: str) -> Outcome:
     if outcome.verification is not None and outcome.verification.trace is not None:
         trace = original(outcome, outcome.verification.trace)
     results = []
+    scope = outcome.model.all_sizes
     for item in outcome.model.safety:
         if trace is not None and trace.violated == item.name:
             steps = f"violated after {len(trace.steps)} step{'s' * (len(trace.steps) != 1)}"
-            results.append(
-                Result(item.name, "safety", "violated", METHOD, "all sizes", steps, trace, item.span, seconds)
-            )
+            results.append(Result(item.name, "safety", "violated", METHOD, scope, steps, trace, item.span, seconds))
         elif outcome.certificate is not None:
             told = ", ".join(f"{search.sort}={search.cutoff.size}" for search in outcome.found if search.cutoff)
-            reason_proved = f"for all sizes; cutoff {told}"
+            reason_proved = f"for {scope}; cutoff {told}"
             results.append(
-                Result(item.name, "safety", "proved", METHOD, "all sizes", reason_proved, None, item.span, seconds)
+                Result(item.name, "safety", "proved", METHOD, scope, reason_proved, None, item.span, seconds)
             )
         else:
             told = "another property is violated" if trace is not None else reason
-            results.append(Result(item.name, "safety", "unknown", METHOD, "all sizes", told, None, item.span, seconds))
+            results.append(Result(item.name, "safety", "unknown", METHOD, scope, told, None, item.span, seconds))
     outcome.results = tuple(results)
     return outcome
 

@@ -114,7 +114,7 @@ def check(
                     "safety",
                     "unknown",
                     METHOD,
-                    _scope(sizes),
+                    _scope(model, sizes),
                     established,
                     None,
                     item.span,
@@ -128,7 +128,7 @@ def check(
             "safety",
             "violated",
             METHOD,
-            _scope(sizes),
+            _scope(model, sizes),
             reason,
             trace,
             violated.span,
@@ -170,9 +170,9 @@ def _hunt(
         if status != "unsat":
             if best is not None:
                 return best, ""
-            clear = f"no violation within {_steps(length - 1)} for all sizes; " if length else ""
+            clear = f"no violation within {_steps(length - 1)} for {model.all_sizes}; " if length else ""
             return None, f"{clear}no answer for runs of {_steps(length)}: {reason}"
-    return best, f"no violation within {_steps(depth)}, for all sizes"
+    return best, f"no violation within {_steps(depth)}, for {model.all_sizes}"
 
 
 def symbolic_search(
@@ -274,12 +274,14 @@ def check_traces(
         declared = f"declared {wanted}, and it is" if status == wanted else f"declared {wanted}, but it is {status}"
         verdict: Verdict = "unknown" if status == "unknown" else "proved" if status == wanted else "violated"
         reason, seconds = reason or declared, time.monotonic() - started
-        results.append(Result(query.name, "trace", verdict, METHOD, _scope(sizes), reason, trace, query.span, seconds))
+        results.append(
+            Result(query.name, "trace", verdict, METHOD, _scope(model, sizes), reason, trace, query.span, seconds)
+        )
     return results
 
 
-def _scope(sizes: Mapping[Sort, int] | None) -> str:
-    return "all sizes" if sizes is None else ", ".join(f"{sort}={size}" for sort, size in sizes.items())
+def _scope(model: RelationalModel, sizes: Mapping[Sort, int] | None) -> str:
+    return model.all_sizes if sizes is None else ", ".join(f"{sort}={size}" for sort, size in sizes.items())
 
 
 def _steps(number: int) -> str:

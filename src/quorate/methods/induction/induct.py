@@ -143,7 +143,7 @@ def _result(
 
     def result(verdict: Verdict, reason: str = "", evidence: Trace | None = None) -> Result:
         seconds = time.monotonic() - started
-        return Result(item.name, kind, verdict, "induction", "all sizes", reason, evidence, item.span, seconds)
+        return Result(item.name, kind, verdict, "induction", model.all_sizes, reason, evidence, item.span, seconds)
 
     if item in outcome.proved:
         return result("proved")
@@ -159,8 +159,10 @@ def _result(
         run = _violation(model, item, evidence, limits, search)
         if run is not None:
             return result("violated", f"violated after {len(run.steps)} step{'s' * (len(run.steps) != 1)}", run)
+    if any(o.transition is None for o, _ in refuted):
+        return result("unknown", "it seems to fail in an initial state, but none was found that can be shown")
     if refuted:
-        names = ", ".join(o.transition.name if o.transition else "the initial states" for o, _ in refuted)
+        names = ", ".join(o.transition.name for o, _ in refuted if o.transition)
         return result("not-inductive", f"not preserved by {names}", evidence)
     if failing:
         return result("unknown", f"{failing[0][0].name}: {failing[0][1].reason or 'no answer'}")
@@ -236,7 +238,7 @@ def _theorems(model: RelationalModel, limits: Limits) -> list[Result]:
         reason = "it does not follow from the axioms" if answer.status == "sat" else answer.reason
         verdict = verdicts[answer.status]
         results.append(
-            Result(theorem.name, "theorem", verdict, "induction", "all sizes", reason, None, theorem.span, seconds)
+            Result(theorem.name, "theorem", verdict, "induction", model.all_sizes, reason, None, theorem.span, seconds)
         )
     return results
 

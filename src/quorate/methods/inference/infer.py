@@ -258,7 +258,7 @@ def infer(
     proved = outcome.certificate is not None
     outcome.results = tuple(
         Result(
-            item.name, "safety", "proved" if proved else "unknown", METHOD, "all sizes", "" if proved else reason,
+            item.name, "safety", "proved" if proved else "unknown", METHOD, model.all_sizes, "" if proved else reason,
             None, item.span, seconds,
         )
         for item in model.safety

@@ -98,7 +98,7 @@ def live(
             reason = "; ".join(["in every fair run", *assumptions(model, found[0].argument), *helped])
         seconds = time.monotonic() - started
         outcome.results.append(
-            Result(item.name, "liveness", verdict, METHOD, "all sizes", reason, None, item.span, seconds)
+            Result(item.name, "liveness", verdict, METHOD, model.all_sizes, reason, None, item.span, seconds)
         )
     return outcome
 
