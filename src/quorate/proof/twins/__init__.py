@@ -76,4 +76,10 @@ class Twin(ABC):
 
 def twins(model: Model) -> Iterator[Twin]:
     """The small instances of a model's text, smallest first; raises `TwinError` where there is no twin."""
+    from quorate.models.relational import RelationalModel
+
+    if isinstance(model, RelationalModel) and model.language == "pyv":
+        from quorate.proof.twins import pyv
+
+        return pyv.twins(model)
     raise TwinError("there is no twin for this language yet")
