@@ -82,4 +82,8 @@ def twins(model: Model) -> Iterator[Twin]:
         from quorate.proof.twins import pyv
 
         return pyv.twins(model)
+    if isinstance(model, RelationalModel) and model.language == "ivy":
+        from quorate.proof.twins import ivy
+
+        return ivy.twins(model)
     raise TwinError("there is no twin for this language yet")

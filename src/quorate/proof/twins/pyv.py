@@ -268,7 +268,7 @@ class PyvTwin(RelationalTwin):
         transition = self.program.transitions[choices.choose(len(self.program.transitions))]
         before = self.world(state, choices)
         after = {
-            function: self.open_table(function, choices) if self._is_new(function, transition) else table
+            function: self.table(function, choices) if self._is_new(function, transition) else table
             for function, table in before.items()
         }
         run = self.run(choices, [before, after])

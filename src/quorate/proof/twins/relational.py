@@ -47,17 +47,18 @@ class RelationalTwin(Twin):
 
     def empty(self, choices: Choices) -> World:
         """A state of which nothing is known yet."""
-        return {function: self.open_table(function, choices) for function in (*self.rigid, *self.mutable)}
+        return {function: self.table(function, choices) for function in (*self.rigid, *self.mutable)}
 
-    def open_table(self, function: Function, choices: Choices) -> Table:
+    def table(self, function: Function, choices: Choices, entries: dict[Arguments, Value] | None = None) -> Table:
+        """A table with these entries; others are chosen."""
         result = function.result
         assert isinstance(result, str)
-        return Table({}, lambda: self.domains.choose(result, choices))
+        return Table({} if entries is None else entries, lambda: self.domains.choose(result, choices))
 
     def world(self, state: Snapshot, choices: Choices) -> World:
         """A known state."""
         pairs = [*zip(self.rigid, state.rigid, strict=True), *zip(self.mutable, state.mutable, strict=True)]
-        return {f: Table(self.entries(f, values), lambda: choices.choose(0)) for f, values in pairs}
+        return {function: self.table(function, choices, self.entries(function, values)) for function, values in pairs}
 
     def entries(self, function: Function, values: Values) -> dict[Arguments, Value]:
         found = self._tables.get((function, values))
