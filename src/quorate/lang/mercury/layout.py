@@ -1,7 +1,7 @@
 """Lines and indentation of Mercury texts: where layout and reading could differ, that is an error.
 
-A reader takes what is indented below an `if` to be its body, so that is its body.  Whatever a reader could take in two ways
-is refused: lines that are indented by neither as much as the body nor as the `if`, a second statement beside `if (c) a`, an `else`
+A reader takes what is indented below an `if` to be its body, so that is its body.  Whatever could be taken in two ways is
+refused: lines indented by neither as much as the body nor as the `if`, a second statement beside `if (c) a`, an `else`
 that could belong to two `if`s.  Braces always decide.  Two indentations are compared character by character, so that tabs
 and spaces are never weighed against each other.
 """
