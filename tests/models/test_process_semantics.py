@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from quorate.lang import LoadedProcess, parse_any
-from quorate.models.process_semantics import CRASHED, ProcessSemantics, State, Step
+from quorate.models.process_names import CRASHED
+from quorate.models.process_semantics import ProcessSemantics, State, Step
 from quorate.models.source import Source
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from quorate.models.evaluation import RoundsError
 from quorate.models.process import ProcessModel
 from quorate.models.process_counting import CountingError
-from quorate.models.relational import RelationalModel
+from quorate.models.relational import NameClash, RelationalModel
 from quorate.models.rounds import RoundModel
 
 Model = RelationalModel | ProcessModel | RoundModel
@@ -26,6 +26,6 @@ def relational_form(model: Model) -> RelationalModel:
             from quorate.models import process_relational
 
             return process_relational.relational(model)
-    except (RoundsError, CountingError) as problem:
+    except (RoundsError, CountingError, NameClash) as problem:
         raise NoForm(f"there is no form for every number of processes: {problem}") from None
     return model
