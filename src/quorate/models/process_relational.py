@@ -40,6 +40,7 @@ from quorate.models.process import (
     Count,
     Descriptor,
     Expression,
+    If,
     Junction,
     Negation,
     NoProcesses,
@@ -48,7 +49,9 @@ from quorate.models.process import (
     ProcessModel,
     Read,
     Self,
+    Send,
     Specification,
+    Statement,
     Truth,
     Variable,
     arithmetic,
@@ -541,6 +544,28 @@ def point_names(points: Iterable[Point]) -> dict[Point, str]:
         if point.pending:
             waiting[point.location] = waiting.get(point.location, 0) + 1
         found[point] = names.point_name(point.location, waiting[point.location] if point.pending else 0)
+    return found
+
+
+def waiting_names(model: ProcessModel) -> dict[tuple[str, int], str]:
+    """The points where a process waits, by its location and the place of the send in the text."""
+    known = point_names(AllSizes(model).points)
+    found: dict[tuple[str, int], str] = {}
+
+    def follow(location: str, body: tuple[Statement, ...], after: tuple[Statement, ...]) -> None:
+        for place, statement in enumerate(body):
+            rest = body[place + 1 :] + after
+            if isinstance(statement, If):
+                follow(location, statement.then, rest)
+                follow(location, statement.otherwise, rest)
+            elif isinstance(statement, Send) and statement.span is not None:
+                name = known.get(Point(location, (statement, *rest)))
+                if name is not None:
+                    found[location, statement.span.start] = name
+
+    for location, handler in model.handlers:
+        for body in (handler.body, handler.lose or ()):
+            follow(location.name, body, ())
     return found
 
 

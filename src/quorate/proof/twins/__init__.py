@@ -76,4 +76,11 @@ class Twin(ABC):
 
 def twins(model: Model) -> Iterator[Twin]:
     """The small instances of a model's text, smallest first; raises `TwinError` where there is no twin."""
+    from quorate.models.process import ProcessModel
+
+    if isinstance(model, ProcessModel):
+        from quorate.proof.twins.mercury import mercury_twins
+
+        yield from mercury_twins(model)
+        return
     raise TwinError("there is no twin for this language yet")
