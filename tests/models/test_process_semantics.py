@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from quorate.lang import LoadedProcess, parse_any
-from quorate.models.process_semantics import CRASHED, ProcessSemantics, State, Step
+from quorate.models.process_names import CRASHED
+from quorate.models.process_semantics import ProcessSemantics, State, Step
 from quorate.models.source import Source
 
 
@@ -44,7 +45,7 @@ def test_integers_count_on_from_the_other_end() -> None:
 
 
 def test_a_goto_ends_the_handler() -> None:
-    text = "variables\n int[0,1] x\ninitial location L\n on _ do if (x = 0) goto M x := 1\nlocation M\n"
+    text = "variables\n int[0,1] x\ninitial location L\n on _ do if (x = 0) { goto M } x := 1\nlocation M\n"
     (state,) = after(program(text, 1), "internal")
     assert (state[0].location, state[0].values) == ("M", (0,))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from quorate.lang.diagnostics import Diagnostic, LanguageError, Sink
 from quorate.lang.expectations import check_names, check_targets
-from quorate.models.relational import Language, RelationalModel
+from quorate.models.relational import Language, NameClash, RelationalModel
 from quorate.models.source import Source, Span
 
 if TYPE_CHECKING:
@@ -74,30 +74,41 @@ def parse_any(source: Source, language: Language | None = None) -> Loaded | Load
     """The model of a text, of whatever family.  Raises `LanguageError` with all diagnostics if it cannot be read."""
     sink = Sink()
     found = language or detect(source)
-    model: RelationalModel | None = None
-    if found == "rounds":
-        sink.error("Q0003", "this is a round-based algorithm, not a relational protocol", Span(source, 0, 0))
-    elif found == "pyv":
-        from quorate.lang.pyv.elaborate import read as read_pyv
-
-        model = read_pyv(source, sink)
-    elif found == "ivy":
-        from quorate.lang.ivy.elaborate import read as read_ivy
-
-        model = read_ivy(source, sink)
-    elif found == "mercury":
+    if found == "mercury":
         from quorate.lang.mercury.elaborate import read as read_mercury
 
         process = read_mercury(source, sink)
-        if process is not None:
-            check_targets(process, sink)
-            return LoadedProcess(process, sink.sorted())
-    else:
-        sink.error("Q0001", "cannot tell which language this is", Span(source, 0, 0))
+        if process is None:
+            raise LanguageError(sink.sorted())
+        check_targets(process, sink)
+        return LoadedProcess(process, sink.sorted())
+    try:
+        model = _relational(source, found, sink)
+    except NameClash as problem:
+        # Whatever the text declares twice was told before; this is what a translation made.
+        if not sink.failed:
+            sink.error("Q0205", str(problem), Span(source, 0, 0))
+        raise LanguageError(sink.sorted()) from None
     if model is None:
         raise LanguageError(sink.sorted())
     check_targets(model, sink)
     return Loaded(model, sink.sorted())
+
+
+def _relational(source: Source, language: Language | Literal["rounds"] | None, sink: Sink) -> RelationalModel | None:
+    if language == "pyv":
+        from quorate.lang.pyv.elaborate import read as read_pyv
+
+        return read_pyv(source, sink)
+    if language == "ivy":
+        from quorate.lang.ivy.elaborate import read as read_ivy
+
+        return read_ivy(source, sink)
+    if language == "rounds":
+        sink.error("Q0003", "this is a round-based algorithm, not a relational protocol", Span(source, 0, 0))
+    else:
+        sink.error("Q0001", "cannot tell which language this is", Span(source, 0, 0))
+    return None
 
 
 def _unreadable(path: str | Path, reason: str) -> LanguageError:

@@ -250,6 +250,14 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         " consensus.",
     ),
     "Q0408": ("never reached", "`goto` ends the handler, so what stands after it in the same block is never executed."),
+    "Q0409": (
+        "layout and reading differ",
+        "The body of an `if` or `else` is what stands in braces, one statement on the same line, or the lines below that are all"
+        " indented by the same tabs and spaces, deeper than the line of the `if` or `else`; what follows is indented no deeper"
+        " than that line. An `else` belongs to the `if` on a line that is indented like its own. What handlers, winners and"
+        " losers do is indented deeper than `on`, `win` and `lose`; the actions below an `env` on a line of its own are all"
+        " indented alike. Anything else could be read in two ways.",
+    ),
     "Q0501": (
         "message of another shape",
         "All messages of a round have the parts that its `send` gives them, in that order. A pattern like <v, _> has to have as"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from quorate.models.relational import RelationalModel
+from quorate.models.relational import NameClash, RelationalModel
 
 if TYPE_CHECKING:
     from quorate.models.process import ProcessModel
@@ -35,7 +35,7 @@ def _of_processes(model: ProcessModel) -> RelationalModel:
 
     try:
         return relational(model)
-    except CountingError as problem:
+    except (CountingError, NameClash) as problem:
         raise _no_form(problem) from None
 
 
@@ -45,7 +45,7 @@ def _of_rounds(model: RoundModel) -> RelationalModel:
 
     try:
         return relational(model)[0]
-    except RoundsError as problem:
+    except (RoundsError, NameClash) as problem:
         raise _no_form(problem) from None
 
 

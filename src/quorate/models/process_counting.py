@@ -31,6 +31,7 @@ from quorate.models.process import (
     Variable,
     constant,
 )
+from quorate.models.process_names import counted, lost
 from quorate.models.process_steps import (
     Changed,
     Contains,
@@ -50,16 +51,6 @@ MIRRORED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 class CountingError(Exception):
     """The program counts processes in a way that has no form for all sizes; the message says where."""
-
-
-def counted(name: str) -> str:
-    """The set of the processes that a counter has counted."""
-    return f"{name}.counted"
-
-
-def lost(name: str) -> str:
-    """The flag that says that a counter may differ from the size of its set."""
-    return f"{name}.lost"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from quorate.logic.terms import (
     neg,
 )
 from quorate.logic.transform import replace_symbols
+from quorate.models import process_names as names
 from quorate.models import process_steps as steps
 from quorate.models.process import (
     AllProcesses,
@@ -39,6 +40,7 @@ from quorate.models.process import (
     Count,
     Descriptor,
     Expression,
+    If,
     Junction,
     Negation,
     NoProcesses,
@@ -47,7 +49,9 @@ from quorate.models.process import (
     ProcessModel,
     Read,
     Self,
+    Send,
     Specification,
+    Statement,
     Truth,
     Variable,
     arithmetic,
@@ -59,8 +63,7 @@ from quorate.models.process_counting import AllSizes
 from quorate.models.process_steps import Path, Point, leaves
 from quorate.models.relational import Named, RelationalModel, Transition, Update
 
-PROCESS = Sort("process")
-CRASHED = "at_CRASHED"
+PROCESS = Sort(names.PROCESSES)
 
 Values = dict[int, Term]
 """The values that an integer may have, each with the condition under which it has it."""
@@ -88,33 +91,29 @@ class ProcessTheory:
 
     def __init__(self, abstract: AllSizes) -> None:
         self.steps, self.program = abstract, abstract.model
-        names: dict[Point, str] = {}
-        for point in abstract.points:
-            waiting = sum(other.location == point.location and bool(other.pending) for other in names)
-            names[point] = f"at_{point.location}" + (f"~{waiting + 1}" if point.pending else "")
-        self.names = names
-        self.point_sort = Sort("point", (*names.values(), CRASHED))
-        self.at = Symbol("at", (PROCESS,), self.point_sort, True)
+        self.names = point_names(abstract.points)
+        self.point_sort = Sort(names.POINTS, (*self.names.values(), names.CRASHED))
+        self.at = Symbol(names.WHERE, (PROCESS,), self.point_sort, True)
         self.variables: dict[str, Variable] = {variable.name: variable for variable in abstract.variables}
         self.symbols: dict[str, Symbol] = {}
         self.ranges: dict[str, range] = {}
         sorts: dict[tuple[int, int], Sort] = {}
         for name, variable in self.variables.items():
             if variable.kind != "int":
-                self.symbols[name] = Symbol(f"{name}", (PROCESS, PROCESS), BOOL, True)
+                self.symbols[name] = Symbol(name, (PROCESS, PROCESS), BOOL, True)
                 continue
             low, high = constant(variable.low, 1), constant(variable.high, 1)
             self.ranges[name] = range(low, high + 1)
             if (low, high) not in sorts:
-                elements = (f"{value}_of_{low}_to_{high}" for value in range(low, high + 1))
-                sorts[low, high] = Sort(f"int_{low}_{high}", elements)
+                elements = (names.number_name(value, low, high) for value in range(low, high + 1))
+                sorts[low, high] = Sort(names.range_name(low, high), elements)
             self.symbols[name] = Symbol(name, (PROCESS,), sorts[low, high], True)
         self.sorts = (PROCESS, self.point_sort, *sorts.values())
 
     # -- what a process sees ---------------------------------------------------------------------------------------
 
     def point(self, process: Term, point: Point | None) -> Term:
-        name = CRASHED if point is None else self.names[point]
+        name = names.CRASHED if point is None else self.names[point]
         return equal(self.at(process), Symbol(name, (), self.point_sort)())
 
     def constant(self, name: str, value: int) -> Term:
@@ -307,7 +306,7 @@ class ProcessTheory:
         seen: dict[str, int] = {}
         for item in transitions:
             seen[item.name] = seen.get(item.name, 0) + 1
-            name = item.name if seen[item.name] == 1 else f"{item.name}~{seen[item.name]}"
+            name = names.transition_name(item.name, seen[item.name])
             yield Transition(name, item.parameters, item.choices, item.guard, item.updates, item.span)
 
     def _transitions(self) -> Iterator[Transition]:
@@ -340,7 +339,7 @@ class ProcessTheory:
     def _choice(self, paths: Sequence[Path]) -> tuple[tuple[Symbol, ...], dict[int, Symbol]]:
         """Relations that say which of several alternatives a process takes; the last needs none."""
         most = max((path.alternative for path in paths), default=0)
-        chosen = {number: Symbol(f"takes~{number}", (PROCESS,), BOOL) for number in range(most)}
+        chosen = {number: Symbol(names.takes_name(number), (PROCESS,), BOOL) for number in range(most)}
         return tuple(chosen.values()), chosen
 
     def _takes(self, who: Term, path: Path, incoming: Incoming, chosen: Mapping[int, Symbol]) -> Term:
@@ -471,7 +470,7 @@ class ProcessTheory:
             updates = self.updates(who, effects)
             yield Transition(name, (p,), symbols, guard, tuple(updates))
             if risky:
-                fails = Symbol("fails", (PROCESS,), BOOL)
+                fails = Symbol(names.FAILS, (PROCESS,), BOOL)
                 at_risk = disj(*(self._takes(who, path, incoming, chosen) for path in risky))
                 limit = forall((who,), implies(fails(who), conj(member, at_risk)))
                 yield Transition(
@@ -480,7 +479,7 @@ class ProcessTheory:
 
     def _crash(self, p: Var, who: Var) -> Transition:
         crashing = [point for point in self.steps.points if point.location in self.program.crashing]
-        fails = Symbol("fails", (PROCESS,), BOOL)
+        fails = Symbol(names.FAILS, (PROCESS,), BOOL)
         updates = self._without([], fails, who)
         guard = disj(*(self.point(p, point) for point in crashing))
         x = Var("X", PROCESS)
@@ -497,7 +496,7 @@ class ProcessTheory:
             variables = (who, other)[: len(symbol.arguments)]
             value: Term = known[symbol].value if symbol in known else symbol(*variables)
             if name == "":
-                first: Term = Symbol(CRASHED, (), self.point_sort)()
+                first: Term = Symbol(names.CRASHED, (), self.point_sort)()
             elif self.variables[name].kind == "int":
                 first = self.constant(name, constant(self.variables[name].initial, 1))
             else:
@@ -535,6 +534,39 @@ class ProcessTheory:
     def knows(self, predicate: Expression) -> bool:
         """Does a predicate speak of what the steps have as variables?  One that does not is taken to hold."""
         return all(leaf.name in self.variables for leaf in leaves(predicate) if isinstance(leaf, Read))
+
+
+def point_names(points: Iterable[Point]) -> dict[Point, str]:
+    """A name for each point of a program."""
+    found: dict[Point, str] = {}
+    waiting: dict[str, int] = {}
+    for point in points:
+        if point.pending:
+            waiting[point.location] = waiting.get(point.location, 0) + 1
+        found[point] = names.point_name(point.location, waiting[point.location] if point.pending else 0)
+    return found
+
+
+def waiting_names(model: ProcessModel) -> dict[tuple[str, int], str]:
+    """The points where a process waits, by its location and the place of the send in the text."""
+    known = point_names(AllSizes(model).points)
+    found: dict[tuple[str, int], str] = {}
+
+    def follow(location: str, body: tuple[Statement, ...], after: tuple[Statement, ...]) -> None:
+        for place, statement in enumerate(body):
+            rest = body[place + 1 :] + after
+            if isinstance(statement, If):
+                follow(location, statement.then, rest)
+                follow(location, statement.otherwise, rest)
+            elif isinstance(statement, Send) and statement.span is not None:
+                name = known.get(Point(location, (statement, *rest)))
+                if name is not None:
+                    found[location, statement.span.start] = name
+
+    for location, handler in model.handlers:
+        for body in (handler.body, handler.lose or ()):
+            follow(location.name, body, ())
+    return found
 
 
 def _collect(pairs: Iterable[tuple[int, Term]]) -> Values:

@@ -45,9 +45,9 @@ from quorate.models.process import (
     constant,
     wrap,
 )
+from quorate.models.process_names import CRASHED
 from quorate.models.source import Span
 
-CRASHED = "CRASHED"
 UNDEFINED = -1
 """The value of an identity that names no process."""
 

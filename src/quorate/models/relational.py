@@ -259,12 +259,19 @@ class Expectation:
 Language = Literal["ivy", "pyv", "mercury"]
 
 
+class NameClash(Exception):
+    """Two things in a model have one name: no formula about it could be trusted.  The message says which."""
+
+
 @dataclass(frozen=True)
 class RelationalModel:
     """A protocol.  Equality ignores where things stand in the text.
 
     A derived symbol stands after those that it is defined by, in whatever order the text has them: who goes through `derived`
     finds each value ready when it is needed, and who expands definitions from the last to the first leaves none behind.
+
+    Things that formulas, certificates and solvers tell apart by name have different names; a model that would not keep to
+    that is not made (`NameClash`), whichever translation asks for it.
     """
 
     name: str
@@ -288,6 +295,16 @@ class RelationalModel:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "derived", in_order(self.derived))
+        _distinct("sorts", ((sort.name, ()) for sort in self.sorts))
+        _distinct("transitions", ((transition.name, ()) for transition in self.transitions))
+        constants = [Symbol(name, (), sort) for sort in self.sorts for name in sort.elements]
+        symbols = constants + [symbol for symbol in self.symbols if symbol not in constants]
+        _distinct("symbols", ((symbol.name, symbol.arguments) for symbol in symbols))
+        for transition in self.transitions:
+            _distinct(f"parameters of {transition.name}", ((item.name, ()) for item in transition.parameters))
+            if transition.choices:
+                everything = (*symbols, *transition.choices)
+                _distinct(f"symbols of {transition.name}", ((item.name, item.arguments) for item in everything))
 
     @property
     def derived_symbols(self) -> frozenset[Symbol]:
@@ -344,6 +361,15 @@ class RelationalModel:
     def with_invariants(self, invariants: tuple[Named, ...]) -> RelationalModel:
         """The same protocol with other lemmas on offer."""
         return replace(self, invariants=invariants)
+
+
+def _distinct(what: str, names: Iterable[tuple[str, tuple[Sort, ...]]]) -> None:
+    """Names are told apart by the sorts of their arguments too, as `<` of different sorts is in Ivy."""
+    seen: set[tuple[str, tuple[Sort, ...]]] = set()
+    for name in names:
+        if name in seen:
+            raise NameClash(f"two {what} are called `{name[0]}`")
+        seen.add(name)
 
 
 def enumeration_axiom(sort: Sort) -> Term:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quorate.models.process import ProcessModel, Variable
-from quorate.models.process_semantics import CRASHED, UNDEFINED, Local, ProcessSemantics, State, Step
+from quorate.models.process_names import CRASHED
+from quorate.models.process_semantics import UNDEFINED, Local, ProcessSemantics, State, Step
 from quorate.proof.traces import ReplayError
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from quorate.logic.structures import Structure
 from quorate.models.forms import Model
 from quorate.models.process import ProcessModel
-from quorate.models.process_semantics import CRASHED, UNDEFINED, Local
+from quorate.models.process_names import CRASHED
+from quorate.models.process_semantics import UNDEFINED, Local
 from quorate.models.process_semantics import Step as ProcessStep
 from quorate.models.relational import RelationalModel
 from quorate.models.rounds import RoundModel
@@ -135,12 +136,18 @@ def process_trace(model: ProcessModel, run: ProcessRun) -> Document:
         "symbols": process_symbols(model),
         "states": [process_state(model, state) for state in run.states],
         "steps": [process_step(step) for step in run.steps],
-        "example": f"an expression, like at(P0) = {model.locations[0].name}",
+        "example": f"an expression, like {_where(model)}(P0) = {model.locations[0].name}",
     }
 
 
+def _where(model: ProcessModel) -> str:
+    """What the page calls the location of a process: `at`, or a keyword of the language if a variable has that name."""
+    return "location" if any(variable.name == "at" for variable in model.variables) else "at"
+
+
 def process_symbols(model: ProcessModel) -> list[Document]:
-    found = [{"name": "at", "arguments": ["process"], "sort": "location", "relation": False, "mutable": True}]
+    where = _where(model)
+    found = [{"name": where, "arguments": ["process"], "sort": "location", "relation": False, "mutable": True}]
     for variable in model.all_variables:
         members = variable.kind == "set"
         found.append(
@@ -156,13 +163,14 @@ def process_symbols(model: ProcessModel) -> list[Document]:
 
 
 def process_state(model: ProcessModel, state: Sequence[Local]) -> Document:
-    found: Document = {"at": []}
+    where = _where(model)
+    found: Document = {where: []}
     for variable in model.all_variables:
         found[variable.name] = []
     for number, local in enumerate(state):
         name = f"P{number}"
         crashed = local.location == CRASHED
-        found["at"].append(
+        found[where].append(
             [name, "crashed" if crashed else local.location + (" (waits to send)" * bool(local.pending))]
         )
         if crashed:

@@ -38,7 +38,8 @@ from quorate.models.process import (
     constant,
     wrap,
 )
-from quorate.models.process_semantics import CRASHED, UNDEFINED, Local, State
+from quorate.models.process_names import CRASHED
+from quorate.models.process_semantics import UNDEFINED, Local, State
 from quorate.models.process_steps import (
     Changed,
     Contains,

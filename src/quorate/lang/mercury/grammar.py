@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 
 from quorate.lang.diagnostics import Sink
+from quorate.lang.mercury.layout import LayoutParser
 from quorate.lang.reader import (
     Expression,
     Lexicon,
     Literal,
     Operators,
-    Parser,
     Reference,
     SyntaxProblem,
     Token,
@@ -234,7 +234,7 @@ def parse(source: Source, sink: Sink) -> Program | None:
     return _Grammar(tokenize(source, LEXICON, sink), sink).program()
 
 
-class _Grammar(Parser):
+class _Grammar(LayoutParser[SurfaceStatement]):
     operators = OPERATORS
 
     def program(self) -> Program | None:
@@ -322,13 +322,19 @@ class _Grammar(Parser):
     def actions(self) -> list[ActionDeclaration]:
         """`env` stands before each action of the environment; alone on its line, it is about all actions that follow."""
         found = []
-        section = False
+        section: Token | None = None
+        inner: str | None = None
         while self.at("env", "br", "rz", ";"):
             if self.accept(";"):
                 continue
+            first, here = self.begins_line(), self.indentation(self.token)
+            if section is not None and first and inner not in (None, here):
+                text = "is this an action of the environment?  It is not indented like the first one below `env`"
+                self.unclear(text, section, "write `env` before each action of the environment, or indent them alike")
+            inner = here if section is not None else None
             start = self.accept("env")
             if start is not None and self.token.span.line > start.span.line:
-                section = True
+                section, inner = start, None
                 continue
             if not self.at("br", "rz"):
                 self.fail("expected `br` or `rz`")
@@ -340,7 +346,7 @@ class _Grammar(Parser):
             else:
                 self.expect("int", "or `unit`")
                 bounds = self.bounds()
-            found.append(ActionDeclaration(section or start is not None, broadcast, name, bounds))
+            found.append(ActionDeclaration(section is not None or start is not None, broadcast, name, bounds))
         return found
 
     def crash(self, locations: list[Token], actions: list[Token]) -> None:
@@ -374,12 +380,13 @@ class _Grammar(Parser):
                     self.fail("expected `on`, `passive` or `location`")
             except SyntaxProblem:
                 self.depth = self.height = 0
+                self.waiting = []
                 self.skip_to(LOCATION_PARTS)
         return LocationDeclaration(name, initial, tuple(handlers), tuple(passive))
 
     def handler(self) -> HandlerDeclaration:
-        start = self.expect("on").span
-        event = self.event()
+        on = self.expect("on")
+        start, event = on.span, self.event()
         guard = None
         if self.accept("where"):
             self.expect("(", "and a condition")
@@ -388,14 +395,14 @@ class _Grammar(Parser):
         if self.accept("reply"):
             return HandlerDeclaration(event, guard, (self.reply(),), None, True, self.since(start))
         if event.kind == "partition":
-            self.expect("win", "and what winners do")
+            win = self.expect("win", "and what winners do")
             self.expect(":", "after `win`")
-            body = self.block()
-            self.expect("lose", "and what losers do")
+            body = self.block(win)
+            lose = self.expect("lose", "and what losers do")
             self.expect(":", "after `lose`")
-            return HandlerDeclaration(event, guard, body, self.block(), False, self.since(start))
+            return HandlerDeclaration(event, guard, body, self.block(lose), False, self.since(start))
         self.expect("do", "and what to do at the event")
-        return HandlerDeclaration(event, guard, self.block(), None, False, self.since(start))
+        return HandlerDeclaration(event, guard, self.block(on), None, False, self.since(start))
 
     def event(self) -> EventSyntax:
         start = self.token.span
@@ -432,28 +439,6 @@ class _Grammar(Parser):
             implementation = self.expect("text", "the name of a file in quotes")
         return EventSyntax(kind, name, self.since(start), participants, number, proposal, implementation)
 
-    def block(self) -> tuple[SurfaceStatement, ...]:
-        found: list[SurfaceStatement] = []
-        while True:
-            while self.accept(";"):
-                pass
-            if not self.at("name", "if", "goto", "rend", "sendrz", "broadcast", "sendbr", "{"):
-                return tuple(found)
-            if self.accept("{"):
-                found += self.block()
-                self.expect("}", "to close the block")
-            else:
-                found.append(self.statement())
-
-    def branch(self) -> tuple[SurfaceStatement, ...]:
-        if self.accept("{"):
-            body = self.block()
-            self.expect("}", "to close the block")
-            return body
-        if not self.at("name", "if", "goto", "rend", "sendrz", "broadcast", "sendbr"):
-            self.fail("expected a statement")
-        return (self.statement(),)
-
     def statement(self) -> SurfaceStatement:
         start = self.token.span
         if self.accept("goto"):
@@ -461,18 +446,8 @@ class _Grammar(Parser):
                 self.hole()
             location = self.expect("name", "of a location")
             return GotoStatement(location, self.since(start))
-        if self.accept("if"):
-            self.deeper()
-            self.expect("(", "and a condition")
-            condition = self.expression()
-            self.expect(")", "after the condition")
-            span = self.since(start)
-            then = self.branch()
-            while self.accept(";"):
-                pass
-            otherwise = self.branch() if self.accept("else") else ()
-            self.depth -= 1
-            return IfStatement(condition, then, otherwise, span)
+        if self.at("if"):
+            return self.conditional()
         if self.at("rend", "sendrz", "broadcast", "sendbr"):
             return self.send()
         name = self.expect("name")
@@ -488,6 +463,17 @@ class _Grammar(Parser):
         if not self.accept(":=", "="):
             self.fail("expected `:=`")
         return AssignStatement(name, self.expression(), self.since(start))
+
+    def conditional(self) -> IfStatement:
+        start = self.expect("if")
+        self.deeper()
+        self.expect("(", "and a condition")
+        condition = self.expression()
+        self.expect(")", "after the condition")
+        span = self.since(start.span)
+        then, otherwise = self.branches(start)
+        self.depth -= 1
+        return IfStatement(condition, then, otherwise, span)
 
     def send(self) -> SendStatement:
         """`sendrz(act[payload], target)`, or `sendrz(act, payload, target)` with `_` for no payload; likewise `sendbr`."""

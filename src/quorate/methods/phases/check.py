@@ -9,7 +9,7 @@ from quorate.engines.explicit.processes import ProcessInstance
 from quorate.engines.explicit.reference import Exploration
 from quorate.methods.phases.instances import Explored, explore
 from quorate.models.process import ProcessModel
-from quorate.models.process_semantics import CRASHED
+from quorate.models.process_names import CRASHED
 from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "exhaustive search"

@@ -76,8 +76,13 @@ class Twin(ABC):
 
 def twins(model: Model) -> Iterator[Twin]:
     """The small instances of a model's text, smallest first; raises `TwinError` where there is no twin."""
+    from quorate.models.process import ProcessModel
     from quorate.models.relational import RelationalModel
 
+    if isinstance(model, ProcessModel):
+        from quorate.proof.twins.mercury import mercury_twins
+
+        return mercury_twins(model)
     if isinstance(model, RelationalModel) and model.language == "pyv":
         from quorate.proof.twins import pyv
 
