@@ -99,7 +99,8 @@ def faults_of(machine: Machine, n: int, parameters: Mapping[str, int], bound: in
     world = World(n, parameters, 1, ())
 
     def number(node: Node | None) -> int:
-        return UNLIMITED if node is None else int(machine.function(node)(world))
+        """As the text says; less than none is none."""
+        return UNLIMITED if node is None else max(0, int(machine.function(node)(world)))
 
     return Faults(declared.kind, number(declared.bound) if bound is None else bound, number(declared.rounds))
 
