@@ -159,9 +159,10 @@ class Communication:
         return all(self.tests[id(item.node)](world) for item in self.of_round[number])
 
     def allows_several(self, coordinators: Sequence[int], rows: Sequence[Sequence[int]]) -> bool:
-        """Do the heard-of sets of all rounds satisfy what is said about several rounds at once?"""
+        """Do the heard-of sets of the rounds so far satisfy what is said about several rounds, as far as these are over?"""
         world = self.world(coordinators, rows)
-        return all(self.tests[id(node)](world) for node in self.of_several)
+        over = [node for node in self.of_several if max(rounds_of(node)) <= len(rows)]
+        return all(self.tests[id(node)](world) for node in over)
 
     def allows_one(self, number: int, coordinators: Sequence[int], process: int, heard: int) -> bool:
         """May this process hear exactly this, as far as it concerns nobody else?"""

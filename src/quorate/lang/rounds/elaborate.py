@@ -299,6 +299,7 @@ class Elaborator:
         items: list[Node] = []
         bound: dict[str, Kind] = {}
         known = self.known()
+        compared = replace(scope, choosing=False)
         for item, kind in zip(node.items, scope.message, strict=True):
             if isinstance(item, r.Anything):
                 items.append(item)
@@ -310,7 +311,7 @@ class Elaborator:
             elif kind == "time" and item == r.Number(0):
                 items.append(item)
             else:
-                items.append(self.of_kind(item, kind, scope))
+                items.append(self.of_kind(item, kind, compared))
         return replace(node, items=tuple(items)), bound
 
     def choice(self, node: r.Choice, scope: Scope) -> tuple[Node, Kind]:
@@ -339,7 +340,8 @@ class Elaborator:
         if isinstance(node, r.Received):
             pattern, bound = self.pattern(node.pattern, scope)
             inner = scope.bind(bound)
-            return replace(node, pattern=pattern, where=self.of_kind(node.where, "bool", inner)), inner
+            where = self.of_kind(node.where, "bool", replace(inner, choosing=False))
+            return replace(node, pattern=pattern, where=where), inner
         if isinstance(node, r.AllReceived):
             pattern, bound = self.pattern(node.pattern, scope)
             return replace(node, pattern=pattern), scope.bind(bound)

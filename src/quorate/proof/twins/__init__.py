@@ -77,7 +77,12 @@ class Twin(ABC):
 def twins(model: Model) -> Iterator[Twin]:
     """The small instances of a model's text, smallest first; raises `TwinError` where there is no twin."""
     from quorate.models.relational import RelationalModel
+    from quorate.models.rounds import RoundModel
 
+    if isinstance(model, RoundModel):
+        from quorate.proof.twins import rounds
+
+        return rounds.twins(model)
     if isinstance(model, RelationalModel) and model.language == "pyv":
         from quorate.proof.twins import pyv
 
