@@ -427,14 +427,15 @@ class Machine:
         which = self.function(node.process)
         return lambda w: w.heard[number][which(w)]
 
-    def _quantified(self, universal: bool, names: tuple[str, ...], body: Function) -> Function:
-        marks = self.marks
+    def _running(self, world: World) -> list[int]:
+        """Those that a formula speaks of: processes that have crashed have no state any more."""
+        return [p for p in range(world.n) if not world.processes or not world.processes[p][self.marks] & CRASHED]
 
+    def _quantified(self, universal: bool, names: tuple[str, ...], body: Function) -> Function:
         def holds(world: World) -> bool:
             outside = world.bound
-            running = [p for p in range(world.n) if not world.processes or not world.processes[p][marks] & CRASHED]
             found = universal
-            for values in product(running, repeat=len(names)):
+            for values in product(self._running(world), repeat=len(names)):
                 world.bound = {**outside, **dict(zip(names, values, strict=True))}
                 if bool(body(world)) != universal:
                     found = not universal
@@ -448,7 +449,7 @@ class Machine:
         def count(world: World) -> int:
             outside = world.bound
             found = 0
-            for p in range(world.n):
+            for p in self._running(world):
                 world.bound = {**outside, name: p}
                 found += bool(body(world))
             world.bound = outside
@@ -460,7 +461,7 @@ class Machine:
         operator = node.operator
         if operator in ("=", "!=", "<", "<=", ">", ">="):
             return self._comparison(node)
-        if operator in ("-", "*", "/", "max", "min") or (operator == "+" and not self._is_set(node)):
+        if operator in ("+", "-", "*", "/", "max", "min"):
             number, denominator = self._number(node)
             if denominator == 1:
                 return number
@@ -475,7 +476,7 @@ class Machine:
             "and": lambda c: all(part(c) for part in parts),
             "or": lambda c: any(part(c) for part in parts),
             "->": lambda c: not first(c) or second(c),
-            "+": lambda c: first(c) | second(c),
+            "union": lambda c: first(c) | second(c),
             "in": lambda c: bool(first(c)) and bool(second(c) >> first(c) - 1 & 1),
             "smallest": lambda c: (first(c) & -first(c)).bit_length(),
             "largest": lambda c: first(c).bit_length(),
@@ -483,20 +484,6 @@ class Machine:
             "singleton": lambda c: 1 << first(c) - 1 if first(c) else 0,
         }
         return simple[operator]
-
-    def _is_set(self, node: Node) -> bool:
-        match node:
-            case r.Operation("singleton"):
-                return True
-            case r.Operation("+", operands):
-                return any(map(self._is_set, operands))
-            case r.Choice(pick):
-                return pick == "union"
-            case r.Local(name) | r.VariableOf(name):
-                return self.model.kinds.get(name) == "set"
-            case r.Bound(name):
-                return name.startswith("@")
-        return False
 
     def _comparison(self, node: r.Operation) -> Function:
         (left, low), (right, high) = (self._number(item) for item in node.operands)
@@ -515,8 +502,6 @@ class Machine:
     def _number(self, node: Node) -> tuple[Function, int]:
         """An expression times its denominator, so that all arithmetic is on integers."""
         if not isinstance(node, r.Operation) or node.operator not in ("+", "-", "*", "/", "max", "min"):
-            return self.function(node), 1
-        if node.operator == "+" and self._is_set(node):
             return self.function(node), 1
         parts = [self._number(item) for item in node.operands]
         if node.operator == "/":
@@ -580,7 +565,7 @@ def setting(model: RoundModel, n: int, given: Mapping[str, int]) -> dict[str, in
         else:
             raise RoundsError(f"the parameter {item.name} has no value; add --set {item.name}=NUMBER")
     for item in model.parameters:
-        if not machine.function(item.constraint)(World(n, values, 1, ())):
+        if values[item.name] < 0 or not machine.function(item.constraint)(World(n, values, 1, ())):
             raise RoundsError(f"{item.name} = {values[item.name]} is not allowed for n = {n}")
     return values
 

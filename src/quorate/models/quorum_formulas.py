@@ -7,6 +7,7 @@ proved of the relational model; a property must not come out weaker than it is, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from quorate.logic.terms import (
     BOOL,
@@ -14,6 +15,7 @@ from quorate.logic.terms import (
     TRUE,
     Arith,
     Number,
+    Sort,
     Symbol,
     Term,
     Var,
@@ -25,7 +27,7 @@ from quorate.logic.terms import (
     implies,
     neg,
 )
-from quorate.logic.transform import substitute
+from quorate.logic.transform import fresh_variables, substitute
 from quorate.models import rounds as r
 from quorate.models.linear import ONE, AtLeast, Linear
 from quorate.models.quorum_sets import (
@@ -105,6 +107,12 @@ def counts(node: Node) -> bool:
     return any(isinstance(item, r.Count | r.Counting | r.Size) for item in node.walk())
 
 
+def unused(wanted: Sequence[tuple[str, Sort]], bound: Mapping[str, Term]) -> list[Var]:
+    """Variables with names that nothing in scope has, nor each other."""
+    scope = {variable for term in bound.values() for variable in term.free}
+    return fresh_variables([Var(name, sort) for name, sort in wanted], scope)
+
+
 class Lemma(Formula):
     """A formula about the states of all processes: counting becomes a set that exists."""
 
@@ -123,7 +131,7 @@ class Lemma(Formula):
             case r.Operation(operator, (left, right)):
                 return self.compare(operator, left, right, bound)
             case r.Quantified(universal, names, body):
-                variables = [Var(f"{name}{len(bound)}", NODE) for name in names]
+                variables = unused([(name, NODE) for name in names], bound)
                 inner = self.formula(body, {**bound, **dict(zip(names, variables, strict=True))})
                 return forall(variables, inner) if universal else exists(variables, inner)
             case r.VariableOf():
@@ -155,7 +163,7 @@ class Lemma(Formula):
         if operator in ("=", "!="):
             raise Unsaid("a number of processes compared for equality")
         kind = self.translation.kind(limit, operator == ">")
-        group, member = Var(f"Q{len(bound)}", kind.sort), Var(f"{node.name}{len(bound)}", NODE)
+        group, member = unused([("Q", kind.sort), (node.name, NODE)], bound)
         inner = self.formula(node.body, {**bound, node.name: member})
         return exists((group,), forall((member,), implies(kind.member(member, group), inner)))
 
@@ -274,3 +282,67 @@ class Predicate(Formula):
             kind = self.translation.kind(n - limit, operator == "<")
             return self.translation.witnessed("unheard", self.universal, neg(counted), kind)
         raise Unsaid("a size of a heard-of set compared for equality")
+
+
+class Certain:
+    """What holds of a round if everybody hears everybody in it (or nobody anybody), whatever was heard in the rounds before."""
+
+    def __init__(self, translation: Quorums, number: int, heard: Literal["all", "none"]) -> None:
+        self.translation = translation
+        self.number = number
+        self.all = heard == "all"
+
+    def holds(self, node: Node, positive: bool = True) -> bool:
+        """Is the predicate (or its negation) sure to hold?  False where that is not known."""
+        match node:
+            case r.Truth(value):
+                return value == positive
+            case r.Operation("and" | "or" as word, operands):
+                parts = [self.holds(item, positive) for item in operands]
+                return all(parts) if (word == "and") == positive else any(parts)
+            case r.Operation("not", (operand,)):
+                return self.holds(operand, not positive)
+            case r.Operation("->", (left, right)):
+                parts = [self.holds(left, not positive), self.holds(right, positive)]
+                return any(parts) if positive else all(parts)
+            case r.Quantified(_, _, body):
+                return self.holds(body, positive)
+            case r.Member(_, group):
+                return group.round == self.number and self.all == positive
+            case r.Related(relation, left, right):
+                return self.related(relation, left.round == self.number, right.round == self.number, positive)
+            case r.Operation(operator, (left, right)) if operator in FLIPPED:
+                return self.compared(operator if positive else NEGATED[operator], left, right)
+        return False
+
+    def related(self, relation: str, left: bool, right: bool, positive: bool) -> bool:
+        """`left` and `right`: is this the heard-of set of the round itself?"""
+        if relation == "meets":
+            return left and right if self.all and positive else not self.all and not positive and (left or right)
+        if not positive:
+            return False
+        return left and right if relation == "=" else right if self.all else left
+
+    def compared(self, operator: str, left: Node, right: Node) -> bool:
+        try:
+            difference = self.number_of(left) - self.number_of(right)
+        except Unsaid:
+            return False
+        if operator == "!=":
+            return False
+        needed = [(difference, operator == ">")] if operator in (">", ">=", "=") else []
+        needed += [(difference * -1, operator == "<")] if operator in ("<", "<=", "=") else []
+        return all(self.translation.implied([], AtLeast(form, strict)) for form, strict in needed)
+
+    def number_of(self, node: Node) -> Linear:
+        match node:
+            case r.Size(group) if group.round == self.number:
+                return Linear.name("n") if self.all else Linear.constant(0)
+            case r.Operation("+", (left, right)):
+                return self.number_of(left) + self.number_of(right)
+            case r.Operation("-", (left, right)):
+                return self.number_of(left) - self.number_of(right)
+        return self.translation.linear(node)
+
+
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}

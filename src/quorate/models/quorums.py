@@ -33,8 +33,9 @@ from quorate.logic.terms import (
     implies,
     neg,
 )
+from quorate.logic.transform import fresh_name, replace_symbols
 from quorate.models import rounds as r
-from quorate.models.quorum_formulas import Claim, Lemma, Predicate
+from quorate.models.quorum_formulas import Certain, Claim, Lemma, Predicate
 from quorate.models.quorum_rounds import RoundOf
 from quorate.models.quorum_sets import (
     BELOW,
@@ -62,7 +63,29 @@ class Translation(Quorums):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.known = {**self.symbols, "decision": DECISION, "decision.revoked": REVOKED, "decision.empty": EMPTY}
+        """The state of a process, by name."""
         self.stages = self._stages()
+        self.broken = broken_flags(self.model)
+        self.claims: dict[str, Term] = {}
+        self.states: list[dict[str, Term]] = []
+        """What the variables of ME are after each round of the phase, as terms over the state before it."""
+        self._can_go_on()
+
+    def _can_go_on(self) -> None:
+        """A phase that has begun can be brought to its end, so that a run may be cut into whole phases.
+
+        It is enough that what `safe` says of a round holds if everybody hears everybody then, or if nobody hears anybody,
+        whatever was heard before.
+        """
+        parts: dict[int, list[Node]] = {}
+        for part in _split(self.model.safe):
+            last = max((item.round for item in part.walk() if isinstance(item, r.HeardOf)), default=1)
+            parts.setdefault(last, []).append(part)
+        for number, said in parts.items():
+            sure = any(all(Certain(self, number, heard).holds(part) for part in said) for heard in ("all", "none"))
+            if number > 1 and not sure:
+                raise Unsaid(f"a `safe` that may leave nothing to hear in round {number}")
 
     def _stages(self) -> list[Symbol]:
         """For each good phase that termination needs in a row: so many have just passed; for the last: they once have."""
@@ -77,14 +100,14 @@ class Translation(Quorums):
 
     def run(self) -> dict[str, Term]:
         """What the variables are after a phase, as terms over the state before; fills in choices and guard."""
-        state: dict[str, Term] = {name: symbol(ME) for name, symbol in self.symbols.items()}
-        state |= {"decision": DECISION(ME), "decision.revoked": REVOKED(ME), "decision.empty": EMPTY(ME)}
+        state: dict[str, Term] = {name: symbol(ME) for name, symbol in self.known.items()}
         self.coordinator = self.choice("coordinator", (NODE,), NODE)
         heard: list[Symbol] = []
         for item in self.model.rounds:
             hears = self.choice("hears", (NODE, NODE), BOOL)
             heard.append(hears)
             state = RoundOf(self, item, state, hears).after()
+            self.states.append(state)
         self.predicate(self.model.safe, 0, heard, TRUE)
         self.good = [self.choice("good", (), BOOL)() for _ in self.stages]
         """Chosen last: the other choices have the same names whether termination is asked for or not."""
@@ -122,10 +145,12 @@ class Translation(Quorums):
 
     def transition(self) -> Transition:
         """A phase."""
-        self.choices, self.guard, self.sent, self.decisions = [], [], [], []
+        self.choices, self.guard, self.sent, self.decisions, self.states = [], [], [], [], []
         state = self.run()
-        known = {**self.symbols, "decision": DECISION, "decision.revoked": REVOKED, "decision.empty": EMPTY}
-        updates = [Update(symbol, (ME,), state[item]) for item, symbol in known.items() if state[item] != symbol(ME)]
+        updates = [
+            Update(symbol, (ME,), state[item]) for item, symbol in self.known.items() if state[item] != symbol(ME)
+        ]
+        updates += [Update(flag, (), disj(flag(), *self.violations(name))) for name, flag in self.broken.items()]
         updates.append(Update(PHASE, (), Arith("+", PHASE(), Number(1))))
         passed: list[Term] = []
         for number, good in enumerate(self.good):
@@ -156,6 +181,15 @@ class Translation(Quorums):
         found.append(Named("nothing is revoked", forall((ME,), conj(neg(REVOKED(ME)), neg(EMPTY(ME))))))
         found.append(Named("first phase", equal(PHASE(), Number(1))))
         found.append(Named("no good phase yet", conj(*(neg(stage()) for stage in self.stages))))
+        found += [Named(f"{name} is not broken", neg(flag())) for name, flag in self.broken.items()]
+        return found
+
+    def violations(self, name: str) -> list[Term]:
+        """A property does not hold after a round of the phase that is not the last one."""
+        found = []
+        for state in self.states[:-1]:
+            values = {symbol: ((ME,), state[item]) for item, symbol in self.known.items()}
+            found.append(neg(replace_symbols(self.claims[name], values)))
         return found
 
     def properties(self) -> list[Named]:
@@ -173,7 +207,12 @@ class Translation(Quorums):
         }
         found = []
         for item in self.model.safety:
-            formula = built_in[item.name] if item.formula is None else Claim(self).formula(item.formula, {})
+            if item.formula is None:
+                formula = built_in[item.name]
+            else:
+                formula = self.claims[item.name] = Claim(self).formula(item.formula, {})
+                if item.name in self.broken:
+                    formula = conj(formula, neg(self.broken[item.name]()))
             found.append(Named(item.name, formula, item.span))
         return found
 
@@ -214,16 +253,20 @@ def relational(
     lemmas = [
         Named(item.name, translation.formula(item.formula), item.span) for item in model.invariants if item.formula
     ]
-    if model.univalent is not None:
-        lemmas.append(Named("univalence", translation.univalence(*model.univalent)))
-    lemmas += [build(translation) for build in invariants]
-    lemmas += translation.naturals()
-    lemmas.append(Named("decisions_stay", forall((ME,), neg(REVOKED(ME)))))
+    made = [Named("univalence", translation.univalence(*model.univalent))] if model.univalent is not None else []
+    made += [build(translation) for build in invariants]
+    made += translation.naturals()
+    made.append(Named("decisions_stay", forall((ME,), neg(REVOKED(ME)))))
+    made += [Named(f"{name} within phases", neg(flag())) for name, flag in translation.broken.items()]
+    for item in made:
+        taken = {known.name for known in (*safety, *lemmas)}
+        lemmas.append(replace(item, name=fresh_name(item.name, taken.__contains__)))
     transition = translation.transition()
     symbols: list[Symbol] = [NONE.symbol, PROPOSAL, *(BELOW,) * translation.ordered]
     symbols += translation.parameters.values()
     symbols += [kind.member for kind in translation.kinds.values()]
     symbols += [*translation.symbols.values(), DECISION, REVOKED, EMPTY, PHASE, *translation.stages]
+    symbols += translation.broken.values()
     found = RelationalModel(
         name=model.name,
         language="pyv",
@@ -239,6 +282,16 @@ def relational(
         source=model.source,
     )
     return found, translation
+
+
+def broken_flags(model: RoundModel) -> dict[str, Symbol]:
+    """For each property with a formula, where phases have several rounds: it did not hold in the middle of some phase.
+
+    Whole phases are the steps of the model, but a property is about every state.  So what a phase passes through is remembered.
+    """
+    several = len(model.rounds) > 1
+    named = [item.name for item in model.safety if item.formula is not None and several]
+    return {name: Symbol(f"{name}.broken", (), BOOL, True) for name in named}
 
 
 def _split(node: Node) -> Iterator[Node]:

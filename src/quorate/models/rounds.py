@@ -359,6 +359,14 @@ class RoundModel:
         """The kind of every variable."""
         return {item.name: item.kind for item in (*self.variables, *self.shared)}
 
+    def formulas(self) -> Iterator[Node]:
+        """What is said about states: properties, lemmas and U(v)."""
+        for item in (*self.safety, *self.invariants):
+            if item.formula is not None:
+                yield item.formula
+        if self.univalent is not None:
+            yield self.univalent[1]
+
     def nodes(self) -> Iterator[Node]:
         """Everything that the rounds and steps consist of."""
         for item in (*self.rounds, *self.steps):
@@ -371,12 +379,13 @@ class RoundModel:
 
     @property
     def uses_coordinators(self) -> bool:
-        """Does any process ever look at its coordinator?"""
+        """Does it ever matter who coordinates whom: to a process, or to what is heard?"""
+        predicates = [node for predicate in (self.safe, self.sync) if predicate for node in predicate.walk()]
         return any(
             isinstance(node, Coordinator)
             or (isinstance(node, Send) and node.to == "coordinator")
             or (isinstance(node, Received) and node.from_coordinator)
-            for node in self.nodes()
+            for node in (*self.nodes(), *predicates)
         )
 
 

@@ -99,7 +99,8 @@ def faults_of(machine: Machine, n: int, parameters: Mapping[str, int], bound: in
     world = World(n, parameters, 1, ())
 
     def number(node: Node | None) -> int:
-        return UNLIMITED if node is None else int(machine.function(node)(world))
+        """As the text says; less than none is none."""
+        return UNLIMITED if node is None else max(0, int(machine.function(node)(world)))
 
     return Faults(declared.kind, number(declared.bound) if bound is None else bound, number(declared.rounds))
 
@@ -158,9 +159,10 @@ class Communication:
         return all(self.tests[id(item.node)](world) for item in self.of_round[number])
 
     def allows_several(self, coordinators: Sequence[int], rows: Sequence[Sequence[int]]) -> bool:
-        """Do the heard-of sets of all rounds satisfy what is said about several rounds at once?"""
+        """Do the heard-of sets of the rounds so far satisfy what is said about several rounds, as far as these are over?"""
         world = self.world(coordinators, rows)
-        return all(self.tests[id(node)](world) for node in self.of_several)
+        over = [node for node in self.of_several if max(rounds_of(node)) <= len(rows)]
+        return all(self.tests[id(node)](world) for node in over)
 
     def allows_one(self, number: int, coordinators: Sequence[int], process: int, heard: int) -> bool:
         """May this process hear exactly this, as far as it concerns nobody else?"""

@@ -127,7 +127,7 @@ class Naive:
             return
         rows = (*before.heard, heard)
         last = before.round + 1 == len(self.model.rounds)
-        if last and not self.communication.allows_several(before.coordinators, rows):
+        if not self.communication.allows_several(before.coordinators, rows):
             return
         sent = [self.message(before, q) for q in range(self.n)]
         kept = self.keep(before, heard, sent)

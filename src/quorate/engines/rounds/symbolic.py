@@ -207,7 +207,7 @@ class Symbolic(Bits):
 
     def coordinators(self) -> list[Who]:
         """Any process for each."""
-        if not self.model.uses_coordinators and not _mentions_coordinators(self.model):
+        if not self.model.uses_coordinators:
             return [self.someone(0)] * self.n
         found = []
         for _ in range(self.n):
@@ -361,7 +361,7 @@ class _Formula:
                 return self.compare(node.operator, left, right, bound)
         parts = [self.term(item, bound) for item in node.operands]
         match node.operator:
-            case "+" if isinstance(parts[0], Mask):
+            case "union":
                 return Mask(s.disj(a, b) for a, b in zip(*parts, strict=True))
             case "+":
                 return parts[0] + parts[1]
@@ -466,7 +466,8 @@ class _About(_Formula):
                     parts.append(s.disj(*(-x for x in running), holds) if universal else s.conj(*running, holds))
                 return s.conj(*parts) if universal else s.disj(*parts)
             case r.Counting(name, body):
-                literals = [self.formula(body, {**bound, name: s.someone(p)}) for p in range(s.n)]
+                running = [-literal for literal in self.state.crashed] if self.state else [TRUE] * s.n
+                literals = [s.conj(running[p], self.formula(body, {**bound, name: s.someone(p)})) for p in range(s.n)]
                 return Total(Fraction(0), tuple((Fraction(1), literal) for literal in literals))
             case r.Member(element, group):
                 members = self._heard(group, bound)
@@ -767,13 +768,5 @@ class _Acting(_Formula):
 
 def _constants(model: r.RoundModel) -> list[int]:
     """The numbers in the text, any of which might be compared with a time."""
-    formulas = [item.formula for item in (*model.safety, *model.invariants) if item.formula]
-    formulas += [model.univalent[1]] if model.univalent else []
-    nodes = [node for formula in formulas for node in formula.walk()]
+    nodes = [node for formula in model.formulas() for node in formula.walk()]
     return [node.value for node in (*nodes, *model.nodes()) if isinstance(node, r.Number)]
-
-
-def _mentions_coordinators(model: r.RoundModel) -> bool:
-    """Does a predicate speak of coordinators?"""
-    nodes = [model.safe, *([model.sync] if model.sync else [])]
-    return any(isinstance(item, r.Coordinator) for node in nodes for item in node.walk())

@@ -29,16 +29,13 @@ Item = TypeVar("Item")
 def order_of_values(model: RoundModel) -> Node | None:
     """The first place where the definition or a property orders values; None if it never does."""
     kinds = model.kinds
-    formulas = [item.formula for item in (*model.safety, *model.invariants) if item.formula is not None]
-    if model.univalent:
-        formulas.append(model.univalent[1])
     message: tuple[Node, ...] = ()
     for item in (*model.rounds, *model.steps):
         message = item.send.items if item.send else ()
         for node in item.walk():
             if _orders(node, kinds, message):
                 return node
-    for formula in formulas:
+    for formula in model.formulas():
         for node in formula.walk():
             if _orders(node, kinds, ()):
                 return node
@@ -78,14 +75,15 @@ def _is_number(node: Node) -> bool:
 
 
 def latest_phase(machine: Machine, n: int, parameters: Mapping[str, int]) -> int:
-    """The last phase that the definition can tell from later ones by its number."""
+    """The last phase that the definition or a property can tell from later ones by its number."""
     latest = 0
     world = World(n, parameters, 1, ())
-    for node in machine.model.nodes():
+    said = [node for formula in machine.model.formulas() for node in formula.walk()]
+    for node in (*machine.model.nodes(), *said):
         if isinstance(node, r.Operation) and len(node.operands) == 2:
             for side, other in (node.operands, node.operands[::-1]):
                 if isinstance(side, r.Phase) and _is_number(other):
-                    if any(isinstance(item, r.Count | r.Local) for item in other.walk()):
+                    if any(isinstance(item, r.Count | r.Counting | r.Local | r.VariableOf) for item in other.walk()):
                         raise RoundsError(
                             "`phase` is compared with something that is not fixed, so runs have no finite form"
                         )

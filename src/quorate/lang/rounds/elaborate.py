@@ -5,6 +5,7 @@ Every problem is reported with its place; a part that is wrong is left out, so t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePath
@@ -12,6 +13,7 @@ from pathlib import PurePath
 from quorate.lang.diagnostics import Sink
 from quorate.lang.expectations import expectations
 from quorate.lang.rounds.grammar import Declaration, parse
+from quorate.logic.transform import fresh_name
 from quorate.models import rounds as r
 from quorate.models.rounds import Kind, Node, RoundModel
 from quorate.models.source import Source, Span
@@ -36,7 +38,8 @@ class Wrong(Exception):
 class Scope:
     """What can be named: bound names, the kinds of the parts of messages (None outside rounds), whose variables are bare."""
 
-    bound: dict[str, Kind]
+    bound: dict[str, tuple[str, Kind]]
+    """What a bound name is called in the model, and its kind: inside another `forall p`, `forall p` binds `p_1`."""
     message: tuple[Kind, ...] | None = None
     acting: bool = False
     """Is there a process that acts, so that its variables can be named without saying whose they are?"""
@@ -44,9 +47,28 @@ class Scope:
     """Up to which round heard-of sets can be spoken of."""
     choosing: bool = False
     """Can something be picked from the messages here?"""
+    timeless: bool = False
+    """Is there no state to speak of: neither variables nor the number of the phase?"""
 
-    def bind(self, names: dict[str, Kind]) -> Scope:
-        return replace(self, bound={**self.bound, **names})
+    def bind(self, names: Mapping[str, Kind]) -> Scope:
+        """The scope behind a pattern: what it binds is new."""
+        return replace(self, bound={**self.bound, **{name: (name, kind) for name, kind in names.items()}})
+
+    def bind_processes(self, names: Sequence[str]) -> tuple[tuple[str, ...], Scope]:
+        """Names of processes that a quantifier binds, as they are called in the model, and the scope inside."""
+        bound = dict(self.bound)
+        taken = {name for name, _ in bound.values()}
+        for name in names:
+            called = fresh_name(name, taken.__contains__)
+            taken.add(called)
+            bound[name] = (called, "process")
+        return tuple(bound[name][0] for name in names), replace(self, bound=bound)
+
+
+NOWHERE = Scope({}, timeless=True)
+NO_STATE = (
+    "`safe`, `sync` and declarations of numbers speak of processes, coordinators and heard-of sets, not of states"
+)
 
 
 class Elaborator:
@@ -89,6 +111,8 @@ class Elaborator:
             case r.Nothing():
                 return node, "optional"
             case r.Phase():
+                if scope.timeless:
+                    raise self.wrong("Q0502", NO_STATE, node.span)
                 return node, "time"
             case r.Myself():
                 if not scope.acting:
@@ -101,6 +125,10 @@ class Elaborator:
                 return node, "process"
             case r.Coordinator(of):
                 assert of is not None
+                if scope.acting:
+                    raise self.wrong("Q0502", "a process knows its own coordinator only", node.span)
+                if not scope.heard:
+                    raise self.wrong("Q0502", "coordinators belong into `safe` and `sync`", node.span)
                 return replace(node, of=self.of_kind(of, "process", scope)), "process"
             case r.Parameter():
                 return node, "number"
@@ -113,12 +141,16 @@ class Elaborator:
             case r.Quantified(_, names, body):
                 if scope.acting:
                     raise self.wrong("Q0502", "a process knows the messages it received, not all processes", node.span)
-                inner = scope.bind(dict.fromkeys(names, "process"))
-                return replace(node, body=self.of_kind(body, "bool", inner)), "bool"
+                twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+                if twice is not None:
+                    raise self.wrong("Q0205", f"`{twice}` is bound twice by one quantifier", node.span)
+                names, inner = scope.bind_processes(names)
+                return replace(node, names=names, body=self.of_kind(body, "bool", inner)), "bool"
             case r.Counting(name, body):
                 if scope.acting:
                     raise self.wrong("Q0502", "a process knows the messages it received, not all processes", node.span)
-                return replace(node, body=self.of_kind(body, "bool", scope.bind({name: "process"}))), "number"
+                (name,), inner = scope.bind_processes((name,))
+                return replace(node, name=name, body=self.of_kind(body, "bool", inner)), "number"
             case r.Count(pattern):
                 pattern, bound = self.pattern(pattern, scope)
                 if bound:
@@ -163,11 +195,14 @@ class Elaborator:
     def name(self, node: r.Local, scope: Scope) -> tuple[Node, Kind]:
         name = node.name
         if name in scope.bound:
-            return r.Bound(name, span=node.span), scope.bound[name]
+            called, kind = scope.bound[name]
+            return r.Bound(called, span=node.span), kind
         if name in self.parameters:
             return r.Parameter(name, span=node.span), "number"
         if name in self.tags:
             return r.Tag(name, span=node.span), "tag"
+        if scope.timeless and (name in self.shared or name in self.variables):
+            raise self.wrong("Q0502", NO_STATE, node.span)
         if name in self.shared:
             return node, self.shared[name].kind
         if name in self.variables:
@@ -179,6 +214,8 @@ class Elaborator:
     def variable_of(self, node: r.VariableOf, scope: Scope) -> tuple[Node, Kind]:
         if scope.acting:
             raise self.wrong("Q0502", "a process knows its own variables only", node.span)
+        if scope.timeless:
+            raise self.wrong("Q0502", NO_STATE, node.span)
         process = self.of_kind(node.process, "process", scope)
         if node.name == "decision":
             return replace(node, process=process), "optional"
@@ -214,7 +251,7 @@ class Elaborator:
         kinds = [kind for _, kind in pairs]
         if operator in ("+", "-", "*", "/", "max", "min"):
             if operator == "+" and kinds == ["set", "set"]:
-                return self.rebuilt(node, [item for item, _ in pairs]), "set"
+                return replace(node, operator="union", operands=tuple(item for item, _ in pairs)), "set"
             for (_, kind), item in zip(pairs, node.operands, strict=True):
                 if kind != "number":
                     fix = "times are only compared; that keeps runs of any length checkable" if kind == "time" else None
@@ -262,6 +299,7 @@ class Elaborator:
         items: list[Node] = []
         bound: dict[str, Kind] = {}
         known = self.known()
+        compared = replace(scope, choosing=False)
         for item, kind in zip(node.items, scope.message, strict=True):
             if isinstance(item, r.Anything):
                 items.append(item)
@@ -273,7 +311,7 @@ class Elaborator:
             elif kind == "time" and item == r.Number(0):
                 items.append(item)
             else:
-                items.append(self.of_kind(item, kind, scope))
+                items.append(self.of_kind(item, kind, compared))
         return replace(node, items=tuple(items)), bound
 
     def choice(self, node: r.Choice, scope: Scope) -> tuple[Node, Kind]:
@@ -302,7 +340,8 @@ class Elaborator:
         if isinstance(node, r.Received):
             pattern, bound = self.pattern(node.pattern, scope)
             inner = scope.bind(bound)
-            return replace(node, pattern=pattern, where=self.of_kind(node.where, "bool", inner)), inner
+            where = self.of_kind(node.where, "bool", replace(inner, choosing=False))
+            return replace(node, pattern=pattern, where=where), inner
         if isinstance(node, r.AllReceived):
             pattern, bound = self.pattern(node.pattern, scope)
             return replace(node, pattern=pattern), scope.bind(bound)
@@ -353,7 +392,11 @@ class Elaborator:
             parts = [self.typed(part, scope) for part in send.items]
             send = replace(send, items=tuple(part for part, _ in parts), condition=condition)
             scope = replace(scope, message=tuple(kind for _, kind in parts))
-        return replace(item, send=send, body=self.statements(item.body, scope))
+        found = replace(item, send=send, body=self.statements(item.body, scope))
+        for node in found.walk() if shared else ():
+            if isinstance(node, r.Coordinator | r.Phase):
+                self.wrong("Q0503", "steps have no coordinators and no phases; rounds do", node.span)
+        return found
 
 
 def read(source: Source, sink: Sink) -> RoundModel | None:
@@ -388,10 +431,10 @@ class _Assembly:
         if bool(rounds) == bool(steps) and not self.sink.failed:
             text = "an algorithm consists of rounds or of steps, not of both" if rounds else "there is no round"
             self.sink.error("Q0503", text, Span(self.source, 0, 0))
-        everywhere = Scope({})
         phases = self.number("phases")
-        safe = self.formula(self.single("safe"), replace(everywhere, heard=len(rounds))) or r.Truth(True)
-        sync = self.formula(self.single("sync"), replace(everywhere, heard=4 * len(rounds)))
+        safe = self.formula(self.single("safe"), replace(NOWHERE, heard=len(rounds))) or r.Truth(True)
+        sync = self.formula(self.single("sync"), replace(NOWHERE, heard=4 * len(rounds)))
+        self.consistent(bool(steps))
         univalent = self.univalent()
         model = RoundModel(
             name=next((item.name for item in self.each("algorithm")), PurePath(self.source.path).stem),
@@ -412,7 +455,24 @@ class _Assembly:
             source=self.source,
         )
         self.single("algorithm")
+        self.distinct((*model.safety, *model.invariants))
         return None if self.sink.failed else model
+
+    def consistent(self, steps: bool) -> None:
+        """Declarations that do not go together: what belongs to rounds beside steps, shared variables beside rounds."""
+        if self.sink.failed:
+            return
+        words = ("phases", "safe", "sync", "faults", "univalent") if steps else ("shared",)
+        for item in self.each(*words):
+            text = f"`{item.word}` does not go with {'steps' if steps else 'rounds'}"
+            self.sink.error("Q0503", f"{text}: an algorithm has rounds, or steps on shared variables", item.span)
+
+    def distinct(self, properties: Sequence[r.Property]) -> None:
+        """No two properties or lemmas have the same name."""
+        for number, item in enumerate(properties):
+            if any(item.name == other.name for other in properties[:number]):
+                assert item.span is not None
+                self.sink.error("Q0205", f"there are two properties called `{item.name}`", item.span)
 
     def parameters(self) -> tuple[r.ParameterDeclaration, ...]:
         found = []
@@ -422,8 +482,8 @@ class _Assembly:
                 self.elaborator.parameters[item.name] = item.span
                 default, constraint = item.parts
                 assert constraint is not None
-                default = self.elaborator.of_kind(default, "number", Scope({})) if default else None
-                constraint = self.elaborator.of_kind(constraint, "bool", Scope({}))
+                default = self.elaborator.of_kind(default, "number", NOWHERE) if default else None
+                constraint = self.elaborator.of_kind(constraint, "bool", NOWHERE)
                 found.append(r.ParameterDeclaration(item.name, constraint, default, item.span))
             except Wrong:
                 continue
@@ -494,7 +554,7 @@ class _Assembly:
         if item is None or item.parts[0] is None:
             return None
         try:
-            return self.elaborator.of_kind(item.parts[0], "number", Scope({}))
+            return self.elaborator.of_kind(item.parts[0], "number", NOWHERE)
         except Wrong:
             return None
 
@@ -505,7 +565,7 @@ class _Assembly:
         parts: list[Node | None] = []
         for part in item.parts:
             try:
-                parts.append(self.elaborator.of_kind(part, "number", Scope({})) if part else None)
+                parts.append(self.elaborator.of_kind(part, "number", NOWHERE) if part else None)
             except Wrong:
                 parts.append(None)
         if item.name == "crashes" and (parts[1] is not None or safe != r.Truth(True)):
@@ -537,5 +597,5 @@ class _Assembly:
         item = self.single("univalent")
         if item is None:
             return None
-        formula = self.formula(item, Scope({item.name: "value"}))
+        formula = self.formula(item, Scope({item.name: (item.name, "value")}))
         return (item.name, formula) if formula is not None else None

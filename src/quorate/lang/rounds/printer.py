@@ -18,6 +18,7 @@ POWER = {
     ">=": 5,
     "in": 5,
     "+": 6,
+    "union": 6,
     "-": 6,
 }
 POWER |= {"*": 7, "/": 7}
@@ -127,7 +128,7 @@ def _operation(operator: str, operands: tuple[Node, ...], power: int) -> str:
     if operator == "singleton":
         return f"{{{show(operands[0])}}}"
     if operator == "size":
-        return f"#{show(operands[0], 9)}"
+        return f"#({show(operands[0])})"
     if operator in ("smallest", "largest"):
         return f"{operator} of {show(operands[0], 9)}"
     own = POWER[operator]
@@ -139,6 +140,7 @@ def _operation(operator: str, operands: tuple[Node, ...], power: int) -> str:
     if operator == "->":
         return _bracket(f"{show(left, own + 1)} -> {show(right, own)}", own, power)
     space = "" if operator in "*/" else " "
+    operator = "+" if operator == "union" else operator
     return _bracket(f"{show(left, own)}{space}{operator}{space}{show(right, own + 1)}", own, power)
 
 

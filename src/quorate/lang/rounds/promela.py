@@ -509,10 +509,9 @@ class _Promela:
             return self.picked(node, bound)
         if isinstance(node, r.Operation) and any(isinstance(part, r.Choice) for part in node.walk()):
             parts = [self.optional(item, bound) for item in node.operands]
-            names = {f"@{i}": value for i, (value, _) in enumerate(parts)}
-            if node.operator != "+":
+            if node.operator != "union":
                 raise RoundsError("arithmetic on what is picked is not written in Promela")
-            return " | ".join(f"({name})" for name in names.values()), " && ".join(test for _, test in parts)
+            return " | ".join(f"({value})" for value, _ in parts), " && ".join(test for _, test in parts)
         return self.value(node, bound), "true"
 
     def picked(self, node: r.Choice, bound: Mapping[str, str]) -> tuple[str, str]:
@@ -616,7 +615,7 @@ class _Promela:
             case "in":
                 return f"({parts[0]} != 0 && ({parts[1]} >> ({parts[0]} - 1)) & 1)"
             case "singleton":
-                return f"(1 << ({parts[0]} - 1))"
+                return f"({parts[0]} == 0 -> 0 : 1 << ({parts[0]} - 1))"
             case "smallest" | "largest":
                 found, v = self.fresh(), self.fresh()
                 self.line(f"{found} = 0;")
@@ -626,11 +625,9 @@ class _Promela:
                 self.branch(f"(({parts[0]} >> ({v} - 1)) & 1){empty}", f"{found} = {v}")
                 self.end()
                 return found
-            case "+":
-                kinds = self.model.kinds
-                sets = any(isinstance(item, r.Local) and kinds[item.name] == "set" for item in operands)
-                return f"({parts[0]} {'|' if sets else '+'} {parts[1]})"
-            case "-" | "*":
+            case "union":
+                return f"({parts[0]} | {parts[1]})"
+            case "+" | "-" | "*":
                 return f"({parts[0]} {operator} {parts[1]})"
         raise RoundsError(f"`{operator}` is not written in Promela")
 

@@ -78,11 +78,16 @@ def twins(model: Model) -> Iterator[Twin]:
     """The small instances of a model's text, smallest first; raises `TwinError` where there is no twin."""
     from quorate.models.process import ProcessModel
     from quorate.models.relational import RelationalModel
+    from quorate.models.rounds import RoundModel
 
     if isinstance(model, ProcessModel):
         from quorate.proof.twins.mercury import mercury_twins
 
         return mercury_twins(model)
+    if isinstance(model, RoundModel):
+        from quorate.proof.twins import rounds
+
+        return rounds.twins(model)
     if isinstance(model, RelationalModel) and model.language == "pyv":
         from quorate.proof.twins import pyv
 
@@ -91,4 +96,4 @@ def twins(model: Model) -> Iterator[Twin]:
         from quorate.proof.twins import ivy
 
         return ivy.twins(model)
-    raise TwinError("there is no twin for this language yet")
+    raise TwinError(f"there is no twin for {model.language} files")
