@@ -247,6 +247,10 @@ class RelationalModel:
     traces: tuple[TraceQuery, ...] = ()
     liveness: tuple[Liveness, ...] = ()
     fairness: tuple[Fairness, ...] = ()
+    finite: frozenset[Sort] = frozenset()
+    """Sorts of which the file says that they have finitely many elements."""
+    unbounded: frozenset[Sort] = frozenset()
+    """Sorts of which it says that they need not."""
     expectations: tuple[Expectation, ...] = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False, repr=False)
 

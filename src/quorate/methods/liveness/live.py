@@ -7,15 +7,15 @@ independent checker has to accept the certificate, with both solvers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from random import Random
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
-from quorate.logic.terms import Sort, Symbol, Term, Var
+from quorate.logic.terms import Term, Var
 from quorate.logic.transform import substitute
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import is_trivial
@@ -29,14 +29,16 @@ from quorate.models.relational import Liveness, Named, RelationalModel
 from quorate.models.temporal import TemporalError
 from quorate.proof import checker
 from quorate.proof.certificates import CertificateError
+from quorate.proof.counting import Counting
 from quorate.proof.liveness import Argument, Goal, Proved, Stage, assumptions, certify, monitored, reduced, sections
+from quorate.proof.readings import readings
 from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "ranking"
 SMALL = 60_000
 """Instances with at most that many states are searched for violations before a proof is looked for."""
 MANY = 12
-"""If more goals than that need invariants, it is first tried to do with fewer, all elements being finitely many."""
+"""If more goals than that need invariants, it is first tried to do with fewer, counting all elements of finite sorts."""
 PATIENCE = 20.0, 60.0, inf
 """Seconds for the invariants of a ranking, before others are tried, and later."""
 
@@ -174,10 +176,10 @@ class _Proof:
         postponed: list[list[Argument]] = []
         tried: dict[Argument, float] = {}
         """How many seconds an argument has had."""
-        kinds: list[Mapping[Sort, Symbol]] = [self.orders, {}] if self.orders else [{}]
+        kinds = self._kinds()
         while kinds:
-            bounded = kinds.pop(0)
-            search = Search(samples, bounded, self.progress, self.until)
+            counting, optional = kinds.pop(0)
+            search = Search(samples, counting, optional, self.progress, self.until)
             lists, left = search.find(LEVELS)
             if not lists:
                 reasons += self._uncovered(search, left)
@@ -185,9 +187,9 @@ class _Proof:
             rankings.append([Argument(self.item.name, watched, tuple(stages)) for stages in lists])
             argument = rankings[-1][0]
             again = argument in tried
-            tried[argument] = PATIENCE[0] if bounded or len(rankings) > 1 else PATIENCE[1]
+            tried[argument] = PATIENCE[0] if optional or len(rankings) > 1 else PATIENCE[1]
             try:
-                return self._prove(argument, samples, tried[argument], MANY if bounded else None)
+                return self._prove(argument, samples, tried[argument], MANY if optional else None)
             except _Postponed:
                 postponed.append(rankings.pop())
                 tried[argument] = 0.0
@@ -196,7 +198,7 @@ class _Proof:
                     for goal in refuted.wrong:
                         samples.include(goal.formula, Random(self.options.seed))
                     rankings.pop()
-                    kinds.insert(0, bounded)
+                    kinds.insert(0, (counting, optional))
             except Missing:
                 continue
         for patience in PATIENCE[1:]:
@@ -210,13 +212,22 @@ class _Proof:
                         reasons += [f"{_shown(argument.stages)}: {problem}"] if patience is PATIENCE[-1] else []
         raise Missing("; ".join(reasons))
 
+    def _kinds(self) -> list[tuple[Counting, bool]]:
+        """What may be counted.  First only what lies below an element, if a finite sort is ordered: such proofs ask for less."""
+        found = readings(self.protocol)
+        less = {
+            sort: replace(reading, kind="ordered") if reading.kind == "finite" and reading.orders else reading
+            for sort, reading in found.items()
+        }
+        return [(Counting(found), False)] if less == found else [(Counting(less), True), (Counting(found), False)]
+
     def _uncovered(self, search: Search, left: Array) -> Iterator[str]:
         """Which steps no ranking covers, and what would help."""
         if time.monotonic() > self.until:
             yield "no ranking was found in time"
             return
         yield f"no ranking covers {search.left(left)}"
-        if not search.bounded:
+        if not search.optional:
             wanted = search.would_do(LEVELS[:3], self.until) if self.options.propose else None
             yield (
                 f"{wanted} would do"
