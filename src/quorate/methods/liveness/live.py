@@ -22,7 +22,7 @@ from quorate.methods.induction.obligations import is_trivial
 from quorate.methods.inference.language import total_orders
 from quorate.methods.inference.states import Array
 from quorate.methods.liveness.check import check_liveness
-from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, joined, support
+from quorate.methods.liveness.claims import Missing, Support, are_valid, claims_of, entailed, hard_goals, joined, support
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
 from quorate.models.relational import Liveness, Named, RelationalModel
@@ -81,7 +81,7 @@ def live(
 ) -> Living:
     """Decide the liveness properties of a model."""
     outcome = Living()
-    broken = _violations(model, progress)
+    broken, doubts = _violations(model, progress)
     for item in model.liveness:
         started = time.monotonic()
         if item.name in broken:
@@ -91,7 +91,7 @@ def live(
             found = prove(model, item, limits, options, progress)
         except (Missing, TemporalError, CertificateError, InstanceError) as problem:
             verdict: Verdict = "unknown"
-            reason = str(problem)
+            reason = "; ".join(dict.fromkeys([*doubts.get(item.name, ()), str(problem)]))
         else:
             outcome.proved.append(found)
             used = hints_used(item, *found)
@@ -133,23 +133,26 @@ def _as_set(variables: tuple[Var, ...], formula: Term) -> Term:
     return substitute(formula, dict(zip(variables, named, strict=True)))
 
 
-def _violations(model: RelationalModel, progress: Progress) -> dict[str, Result]:
-    """Properties that the smallest instances violate."""
+def _violations(model: RelationalModel, progress: Progress) -> tuple[dict[str, Result], dict[str, list[str]]]:
+    """Properties that the smallest instances violate; and of others, violations that come from the instance being small."""
     found: dict[str, Result] = {}
+    doubts: dict[str, list[str]] = {}
     most = largest_sizes(model, total_orders(model))
     for size in (1, 2, 3):
         progress(f"looking for violations in instances of size {size}")
         try:
             sizes = {sort: min(size, largest) for sort, largest in most.items()}
-            results, states = check_liveness(Instance(model, sizes), most=SMALL)
+            results, states = check_liveness(Instance(model, sizes), most=SMALL, lasting=True)
         except (InstanceError, TemporalError):
             break
         for result in results:
             if result.verdict == "violated":
                 found.setdefault(result.property, result)
+            elif result.verdict == "unknown" and states:
+                doubts[result.property] = [result.reason]
         if states > SMALL // 20 or (size > 1 and not states):
             break
-    return found
+    return found, doubts
 
 
 class _Proof:
@@ -256,7 +259,10 @@ class _Proof:
         until = min(self.until, time.monotonic() + seconds)
         model = model.with_invariants(self._established(model))
         found, left = entailed(model, hard, samples, self.limits, until, self.options.seed, self.progress)
-        if left := [*left, *elusive]:
+        if elusive:
+            follows = are_valid(model, found.claims, elusive, self.limits)
+            left = [*left, *(goal for goal, valid in zip(elusive, follows, strict=True) if not valid)]
+        if left:
             claims = claims_of(model, found.claims, left, samples, self.limits)
             known = model.with_invariants((*found.claims, *model.invariants))
             more = support(known, claims, samples, self.limits, until, self.options.seed, self.progress)
