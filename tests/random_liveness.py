@@ -13,7 +13,7 @@ from quorate.engines.explicit.reference import Reference
 from quorate.lang import parse
 from quorate.logic.structures import Structure
 from quorate.logic.terms import And, Var, conj, equal, neg
-from quorate.methods.liveness.check import find_lasso
+from quorate.methods.liveness.check import find_lassos
 from quorate.methods.liveness.graph import StateGraph
 from quorate.methods.liveness.samples import Samples, pairs_of
 from quorate.methods.liveness.stages import LEVELS, Search
@@ -164,7 +164,7 @@ def compared(seed: int) -> Comparison:
     sizes = dict.fromkeys(model.sorts, 2)
     graph = StateGraph.of(Instance(model, sizes), 10_000)
     assert graph is not None
-    violated = find_lasso(graph, item) is not None
+    violated = bool(find_lassos(graph, item))
     agree = violated == naive_violated(model, item, sizes)
     base, waiting = monitored(model, item) if watched else (model, item)
     if watched:

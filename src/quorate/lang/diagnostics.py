@@ -294,6 +294,11 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "A hint for the proof of a liveness property may speak of the property's variables. Variables of its own are quantified"
         " in front: `hint rank forall X. waiting(X) & before(X, C)` counts the X for which the formula holds.",
     ),
+    "Q0705": (
+        "how many elements a sort has",
+        "`finite type t` and `unbounded type t` (in mypyvy files `finite sort t`, `unbounded sort t`) say what a proof of"
+        " liveness may count. Integers are never finite, and an enumeration always is, so the other word is a mistake there.",
+    ),
 }
 
 

@@ -4,7 +4,8 @@
       hint rank forall D. waiting(D)
     fairness [moves] weak forall C. enter(C) when p(C)
 
-Read docs/liveness.md for the syntax, `models/temporal` for what it means.
+Both also say how many elements a sort may have: `finite sort node`, `unbounded type message`.  Read docs/liveness.md for the
+syntax, `models/temporal` for what it means.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from quorate.lang.diagnostics import Sink
 from quorate.lang.elaborate import Elaborator, Failed, argument_count, free_references, subexpressions
 from quorate.lang.reader import Binder, Expression, Operation, Parser, Quantifier, Reference
 from quorate.lang.reader import Literal as Constant
-from quorate.logic.terms import BOOL, TRUE, Forall, Term, Var, forall
+from quorate.logic.terms import BOOL, TRUE, Forall, Sort, Term, Var, forall
 from quorate.models.relational import Fairness, Hint, Liveness, RelationalModel
 from quorate.models.source import Span
 
 WORDS = ("liveness", "fairness")
 """They begin a declaration; elsewhere they are names like any other."""
+EXTENTS = ("finite", "unbounded")
+"""They stand before the declaration of a sort; elsewhere they are names like any other."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,11 @@ class TemporalParser(Parser):
         if self.wildcards and self.at("*"):
             return Reference(self.advance().span, "*")
         return super().primary()
+
+
+def extent(model: RelationalModel, sort: Sort) -> str:
+    """What the declaration of a sort begins with."""
+    return "finite " if sort in model.finite else "unbounded " if sort in model.unbounded else ""
 
 
 def printed(

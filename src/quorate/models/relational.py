@@ -288,6 +288,10 @@ class RelationalModel:
     traces: tuple[TraceQuery, ...] = ()
     liveness: tuple[Liveness, ...] = ()
     fairness: tuple[Fairness, ...] = ()
+    finite: frozenset[Sort] = frozenset()
+    """Sorts of which the file says that they have finitely many elements."""
+    unbounded: frozenset[Sort] = frozenset()
+    """Sorts of which it says that they need not."""
     expectations: tuple[Expectation, ...] = field(default=(), compare=False)
     fixed: tuple[str, ...] = field(default=(), compare=False)
     """Sorts that the text interprets by something of a fixed size, in words: `round is bv[1]: 2 elements`."""

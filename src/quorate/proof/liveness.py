@@ -8,6 +8,7 @@ is infinite, and from some moment on it stays in Φ = trigger ∧ ¬goal (`stays
                    finite, shrinks finitely often: from now on, E has only steps that keep φ true of every x.
     rank φ(x) along <      where a step of E makes φ true of an x, it makes it false of some y < x.  This is the order of finite
                    multisets (Dershowitz and Manna), in which nothing goes down forever: from now on, the set stays as it is.
+                   If the sort of x is not finite, x has to come from a set that is, or to go down in the order of its sort.
     fair f c(X)    no step of E makes c(X) false, and none is what the assumption f waits for, where c(X) holds.  Weak f:
                    where c(X) holds, f is enabled; so c(X) can never hold, else f would be enabled forever without ever
                    happening.  Strong f: where c(X) holds, f is enabled finitely often only; so from now on it never is,
@@ -16,7 +17,8 @@ is infinite, and from some moment on it stays in Φ = trigger ∧ ¬goal (`stays
 At the end no step is left (`ends`).  This contradicts that the run is infinite.  It is lexicographic ranking with implicit
 rankings (Lotan and Shoham, arXiv 2412.13996) and the rule of helpful transitions (Manna and Pnueli), stage by stage; in
 the terms of the thesis on LVR, a stage is a tier.  Every goal is a closed formula about one state, so the rest is a proof of
-safety.  Fairness has its plain meaning: nothing bounds how long a run may wait.
+safety.  Fairness has its plain meaning: nothing bounds how long a run may wait.  What is finite is not believed: `readings` says
+how sorts are read, and `counting` which sets are finite then; a stage that counts anything else is refused.
 """
 
 from __future__ import annotations
@@ -33,9 +35,8 @@ from quorate.logic.terms import (
     BOOL,
     INT,
     And,
-    Apply,
     Forall,
-    Not,
+    Sort,
     Symbol,
     Term,
     Var,
@@ -47,7 +48,7 @@ from quorate.logic.terms import (
     implies,
     neg,
 )
-from quorate.logic.transform import Lambda, conjuncts, fresh_name, fresh_variables, substitute, symbols_of
+from quorate.logic.transform import Lambda, fresh_name, fresh_variables, substitute, symbols_of
 from quorate.models.relational import Fairness, Liveness, Named, RelationalModel, Transition, Update
 from quorate.models.temporal import (
     StepFormula,
@@ -63,10 +64,12 @@ from quorate.models.temporal import (
 )
 from quorate.proof import certificates, checker
 from quorate.proof.certificates import MALFORMED, Certificate, CertificateError, as_count, as_list, as_text
+from quorate.proof.counting import Counting
+from quorate.proof.readings import contradiction, readings
 from quorate.proof.wellformed import require_wellformed
 
 FORMAT = "quorate-liveness-certificate"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -147,17 +150,21 @@ def reduced(model: RelationalModel, argument: Argument) -> tuple[RelationalModel
         raise CertificateError(f"there is no liveness property {argument.property}")
     if any(derived.definition is None for derived in model.derived):
         raise CertificateError("a derived symbol has no explicit definition")
+    counting = Counting(readings(model))
+    wrong = contradiction(model) if _counted(model, item, argument, counting) else None
+    if wrong is not None:
+        raise CertificateError(wrong)
     if argument.monitored:
         model, item = monitored(model, item)
     try:
-        return model, tuple(_Reduction(model, item, argument.stages).goals(argument.monitored))
+        return model, tuple(_Reduction(model, item, argument.stages, counting).goals(argument.monitored))
     except TemporalError as problem:
         raise CertificateError(str(problem)) from None
 
 
 class _Reduction:
-    def __init__(self, model: RelationalModel, item: Liveness, stages: Sequence[Stage]) -> None:
-        self.model, self.item, self.stages = model, item, stages
+    def __init__(self, model: RelationalModel, item: Liveness, stages: Sequence[Stage], counting: Counting) -> None:
+        self.model, self.item, self.stages, self.counting = model, item, stages, counting
         self.fairness = {fairness.name: fairness for fairness in all_fairness(model, item)}
         self.check_stages()
         avoid = [*item.variables, *(variable for stage in stages for variable in stage.variables)]
@@ -177,8 +184,6 @@ class _Reduction:
                 raise CertificateError(f"stage {number} has two variables of the same name")
             if names & {variable.name for variable in stage.variables}:
                 raise CertificateError(f"stage {number} uses a variable of the property for something else")
-            if any(v.sort is INT for v in stage.variables) and (stage.kind == "rank" or fairness_is_strong):
-                raise CertificateError(f"stage {number} counts integers, of which there are infinitely many")
             symbols = symbols_of(stage.formula)
             if stage.formula.sort is not BOOL:
                 raise CertificateError(f"stage {number} is not a formula")
@@ -186,6 +191,9 @@ class _Reduction:
                 raise CertificateError(f"stage {number} is not about one state and its variables")
             if stage.order is not None:
                 self.check_order(number, stage, stage.order)
+            wrong = miscounted(self.model, stage, fairness_is_strong, self.counting)
+            if wrong is not None:
+                raise CertificateError(f"stage {number} {wrong}")
 
     def check_order(self, number: int, stage: Stage, order: Lambda) -> None:
         variables, formula = order
@@ -202,6 +210,9 @@ class _Reduction:
         item, model = self.item, self.model
         own = item.variables
         waiting = pending(item)
+        for sort in _counted(model, item, Argument(item.name, is_monitored, tuple(self.stages)), self.counting):
+            for name, formula in self.counting.readings[sort].goals(sort):
+                yield Goal(name, (), (), formula)
         yield Goal("no deadlock", own, (waiting,), can_step(model, own))
         if not is_monitored:
             for made in self.steps:
@@ -217,6 +228,8 @@ class _Reduction:
                 continue
             if stage.order is not None:
                 yield _is_order(f"{title}: order", stage)
+                if not self.counting.is_steady(stage.variables[0], model.expand(stage.formula)):
+                    yield self.goes_down(f"{title}: order goes down", stage)
             for made in self.steps:
                 after = made.after(model, stage.formula)
                 hypotheses = (*self.edge(made, states, shrunk), after)
@@ -244,6 +257,13 @@ class _Reduction:
         (earlier,) = fresh_variables([variable], [*stage.formula.free, *self.item.variables, *made.variables])
         holds = substitute(stage.formula, {variable: earlier})
         return exists((earlier,), conj(stage.before(earlier, variable), holds, neg(made.after(self.model, holds))))
+
+    def goes_down(self, name: str, stage: Stage) -> Goal:
+        """What comes later in the order of the stage is lower in the order of the sort."""
+        variables = tuple(Var(name, stage.variables[0].sort) for name in "XY")
+        earlier, later = variables
+        order = self.counting.readings[earlier.sort].orders[0]
+        return Goal(name, variables, (stage.before(earlier, later),), order.below(later, earlier))
 
     def assumption(self, stage: Stage) -> Fairness:
         return renamed(self.fairness[stage.fairness or ""], stage.variables)
@@ -281,40 +301,45 @@ def _is_order(name: str, stage: Stage) -> Goal:
     return Goal(name, variables, (), conj(neg(stage.before(x, x)), implies(steps, stage.before(x, z))))
 
 
-def assumptions(model: RelationalModel, argument: Argument) -> list[str]:
-    """What the argument takes to be finite, of whatever size: what is counted, and what strong fairness is about.
+def miscounted(model: RelationalModel, stage: Stage, strong: bool, counting: Counting) -> str | None:
+    """What a stage counts that need not be finite, in words, for a stage of strong fairness or a rank."""
+    formula = model.expand(stage.formula)
+    if stage.kind == "rank":
+        listed = counting.unbounded(stage.variables, formula)
+    else:
+        listed = counting.unsteady(stage.variables, formula) if strong else []
+    if not listed:
+        return None
+    sort = listed[0].sort
+    if sort is INT:
+        return "counts integers, of which there are infinitely many"
+    reading = counting.readings[sort]
+    if reading.kind == "open":
+        return f"counts elements of {sort}, which need not be finitely many: {reading.reason}"
+    fixed = "what lies below one that does not change" if stage.kind == "fair" else "what lies below one"
+    return f"counts all elements of {sort}, which is ordered, so that only {fixed} is finite"
 
-    A variable that a rigid relation bounds by a term, r(x, t) or ¬r(t, x), ranges over those x only: it is enough that these
-    are finitely many for every t, as the numbers below a number are.
-    """
-    item = next(item for item in model.liveness if item.name == argument.property)
+
+def _counted(model: RelationalModel, item: Liveness, argument: Argument, counting: Counting) -> list[Sort]:
+    """The sorts of which the argument uses that they, or what lies below their elements, are finite."""
     strong = {fairness.name for fairness in all_fairness(model, item) if fairness.strong}
-    found: dict[str, None] = {}
+    found: dict[Sort, None] = {}
     for stage in argument.stages:
         if stage.kind == "rank" or stage.fairness in strong:
-            for variable in stage.variables:
-                if variable.sort.uninterpreted:
-                    bound = bounding(stage, variable) if stage.kind == "rank" and stage.order is None else None
-                    text = f"{variable.sort} is finite"
-                    if bound is not None:
-                        text = f"{bound} for finitely many {variable.sort}s x only, for each t"
-                    found[text] = None
+            found |= dict.fromkeys(counting.used(stage.variables, model.expand(stage.formula)))
     return list(found)
 
 
-def bounding(stage: Stage, variable: Var) -> str | None:
-    """The relation, as text, by which a conjunct of the formula bounds the variable by a term without variables of the stage."""
-    for part in conjuncts(stage.formula):
-        match part:
-            case Apply(symbol, (left, right)) if left is variable and not symbol.mutable:
-                other, text = right, f"{symbol.name}(x, t)"
-            case Not(Apply(symbol, (left, right))) if right is variable and not symbol.mutable:
-                other, text = left, f"not {symbol.name}(t, x)"
-            case _:
-                continue
-        if other.sort is variable.sort and other.free.isdisjoint(stage.variables):
-            return text
-    return None
+def assumptions(model: RelationalModel, argument: Argument) -> list[str]:
+    """What the argument takes to be finite: sorts, of whatever size, or what lies below each element of an ordered sort."""
+    item = next(item for item in model.liveness if item.name == argument.property)
+    counting = Counting(readings(model))
+    found = []
+    for sort in _counted(model, item, argument, counting):
+        reading = counting.readings[sort]
+        side = "below" if reading.kind == "finite" or reading.orders[0].rising else "above"
+        found.append(f"{sort} is finite" if reading.kind == "finite" else f"{side} each {sort} there are finitely many")
+    return found
 
 
 # -- certificates ------------------------------------------------------------------------------------------------------
@@ -331,7 +356,7 @@ class Proved:
 
 @dataclass(frozen=True)
 class LivenessCertificate:
-    """The claim that liveness properties hold in every fair run, if the sorts that are counted are finite."""
+    """The claim that liveness properties hold in every fair run, if the sorts are as they are read."""
 
     protocol: str
     sha256: str
@@ -400,8 +425,10 @@ def read(model: RelationalModel, document: Any) -> LivenessCertificate:
         raise CertificateError("this is not a certificate of liveness")
     body = {key: value for key, value in document.items() if key != "digest"}
     expected = {"format", "version", "protocol", "sha256", "verdict", "properties"}
-    if set(body) != expected or body["version"] != VERSION or body["verdict"] != "proved":
-        raise CertificateError("the certificate has unknown or missing fields, or another version")
+    if body.get("version") != VERSION:
+        raise CertificateError(f"the certificate has version {body.get('version')!r}, not {VERSION}; prove the property again")
+    if set(body) != expected or body["verdict"] != "proved":
+        raise CertificateError("the certificate has unknown or missing fields")
     certificates.require_digest(document, body)
     if model.source is None or body["sha256"] != model.source.sha256:
         raise CertificateError("the certificate belongs to another version of the protocol text (sha256 differs)")

@@ -116,6 +116,8 @@ class _Reader:
             theorems=tuple(theorems),
             liveness=tuple(liveness),
             fairness=tuple(fairness),
+            finite=frozenset(self.signature.extents["finite"]),
+            unbounded=frozenset(self.signature.extents["unbounded"]),
             expectations=expectations(self.source, self.sink),
             fixed=tuple(self.signature.fixed),
             source=self.source,

@@ -104,6 +104,9 @@ class IvyParser(StatementParser):
                 return self.object_declaration(trusted=True)
             case "specification" | "implementation" | "private" | "common":
                 return self.group()
+            case "finite" | "unbounded" if self.peek().kind == "type":
+                self.advance()
+                return self.type_declaration(word)
             case "ghost" | "finite" | "explicit":
                 self.advance()
                 return self.declaration()
@@ -177,7 +180,7 @@ class IvyParser(StatementParser):
 
     # -- sorts and symbols -----------------------------------------------------------------------------------------
 
-    def type_declaration(self) -> list[syntax.Declaration]:
+    def type_declaration(self, extent: str | None = None) -> list[syntax.Declaration]:
         start = self.advance().span
         name = "this" if self.accept("this") else self.plain_name("of the type")
         elements: tuple[str, ...] | syntax.Range = ()
@@ -190,7 +193,7 @@ class IvyParser(StatementParser):
                 elements = self.enumeration()
             else:
                 self.fail("type definitions of this form are not supported", code="Q0104")
-        return [syntax.TypeDeclaration(self.since(start), name, elements), *fields]
+        return [syntax.TypeDeclaration(self.since(start), name, elements, extent), *fields]
 
     def fields(self, struct: str) -> list[syntax.FieldDeclaration]:
         """The fields of a struct, between braces."""

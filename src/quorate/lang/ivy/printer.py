@@ -211,7 +211,7 @@ class _Printer:
         for sort in self.model.sorts:
             elements = [self.element(name, sort) for name in sort.elements]
             definition = f" = {{{', '.join(elements)}}}" if elements else ""
-            self.declare("type", self.syntax.sort(sort), definition)
+            self.declare(f"{temporal.extent(self.model, sort)}type", self.syntax.sort(sort), definition)
         if self.uses_integers():
             self.lines += ["type int", "interpret int -> int"]
 

@@ -74,12 +74,12 @@ class Renamer:
     def item(self, declaration: syntax.Declaration, scope: Scope, trusted: bool) -> None:
         program = self.program
         match declaration:
-            case syntax.TypeDeclaration(span, name, elements):
+            case syntax.TypeDeclaration(span, name, elements, extent):
                 if scope.indices:
                     self.sink.error("Q0104", "types in parameterized objects are not supported", span)
                 renamed = self.declared_name(name, scope, span)
                 program.types.append(
-                    syntax.TypeDeclaration(span, renamed, self.elements(elements, renamed, scope, span))
+                    syntax.TypeDeclaration(span, renamed, self.elements(elements, renamed, scope, span), extent)
                 )
             case syntax.Interpretation(span, name, target):
                 sort = self.sort(name, scope, span)

@@ -184,6 +184,7 @@ class Signature:
         self.modular: set[Sort] = set()
         """Ranges of numbers on which arithmetic wraps around."""
         self.fixed: list[str] = []
+        self.extents: dict[str, set[Sort]] = {"finite": set(), "unbounded": set()}
         self.derived: list[Derived] = []
         self.definitions: dict[Symbol, Lambda] = {}
         self.reads: dict[Symbol, frozenset[Symbol]] = {}
@@ -226,6 +227,19 @@ class Signature:
                 self.sink.error("Q0205", f"the sort `{name}` is defined already", interpretation.span)
             else:
                 self.scope.sorts[name] = self.interpreted(name, interpretation)
+            self.limit(declaration)
+
+    def limit(self, declaration: syntax.TypeDeclaration) -> None:
+        """Note what the text says about the number of elements; of some sorts it is known already."""
+        sort, extent = self.scope.sorts[declaration.name], declaration.extent
+        if extent is None:
+            return
+        if sort.uninterpreted:
+            self.extents[extent].add(sort)
+        elif (extent == "finite") is (sort is INT):
+            meant = "the integers, which are not finite" if sort is INT else "an enumeration, which is finite"
+            message = f"`{declaration.name}` is {meant}"
+            self.sink.error("Q0705", message, declaration.span, fix=f"leave out `{extent}`")
 
     def interpreted(self, name: str, item: syntax.Interpretation) -> Sort:
         target, span = item.target, item.span

@@ -126,10 +126,11 @@ class Range:
 
 @dataclass(frozen=True)
 class TypeDeclaration(Declaration):
-    """A sort; `elements` for an enumeration or a range of numbers."""
+    """A sort; `elements` for an enumeration or a range of numbers; `extent` is `finite` or `unbounded` if the text says so."""
 
     name: str
     elements: tuple[str, ...] | Range = ()
+    extent: str | None = None
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,7 @@ CONTEXTUAL = frozenset(
         "constant",
         "common",
         "finite",
+        "unbounded",
         "explicit",
         "process",
         "global",

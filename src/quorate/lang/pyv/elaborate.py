@@ -115,6 +115,7 @@ class _Reader:
         self.where: dict[str, Span] = {}
         self.position: dict[str, int] = {}
         self.named: set[str] = set()
+        self.extents: dict[str | None, set[Sort]] = {None: set(), "finite": set(), "unbounded": set()}
 
     # -- names -----------------------------------------------------------------------------------------------------
 
@@ -140,8 +141,10 @@ class _Reader:
             if isinstance(declaration, SortDeclaration):
                 if declaration.name in sorts:
                     duplicate(self.sink, declaration.name, declaration.span, sorts[declaration.name])
+                else:
+                    self.scope.sorts[declaration.name] = Sort(declaration.name)
+                    self.extents[declaration.extent].add(Sort(declaration.name))
                 sorts.setdefault(declaration.name, declaration.span)
-                self.scope.sorts.setdefault(declaration.name, Sort(declaration.name))
         for declaration in self.declarations:
             if isinstance(declaration, SymbolDeclaration):
                 self.symbol(declaration)
@@ -331,6 +334,8 @@ class _Reader:
             traces=tuple(traces),
             liveness=tuple(liveness),
             fairness=tuple(fairness),
+            finite=frozenset(self.extents["finite"]),
+            unbounded=frozenset(self.extents["unbounded"]),
             expectations=expectations(self.source, self.sink),
             source=self.source,
         )

@@ -27,7 +27,7 @@ from quorate.lang.reader import (
     Token,
     tokenize,
 )
-from quorate.lang.temporal import FairnessDeclaration, LivenessDeclaration, TemporalParser
+from quorate.lang.temporal import EXTENTS, FairnessDeclaration, LivenessDeclaration, TemporalParser
 from quorate.logic.transform import fresh_name
 from quorate.models.source import Source, Span
 
@@ -102,8 +102,11 @@ STATES = {"zerostate": 0, "onestate": 1, "twostate": 2}
 
 @dataclass(frozen=True)
 class SortDeclaration:
+    """`sort node`; `extent` is the word before it, `finite` or `unbounded`, if there is one."""
+
     name: str
     span: Span
+    extent: str | None = None
 
 
 @dataclass(frozen=True)
@@ -263,7 +266,7 @@ class PyvParser(TemporalParser):
         The words that start declarations also occur in `any transition`, `assert init` and, for `safety`, in formulas.
         """
         before = self.tokens[self.index - 1]
-        return (self.at(*STARTS) or self.at_temporal()) and (
+        return (self.at(*STARTS) or self.at_temporal() or self.at_extent()) and (
             before.kind in ENDS or before.span.line < self.token.span.line
         )
 
@@ -272,12 +275,12 @@ class PyvParser(TemporalParser):
         start = self.token
         if self.at_temporal():
             return self.temporal(self.label)
+        if self.at_extent():
+            self.advance()
+            return self.sort(start.text)
         match start.kind:
             case "sort":
-                self.advance()
-                name = self.expect("name", "of the sort")
-                self.annotations()
-                return SortDeclaration(name.text, name.span)
+                return self.sort(None)
             case "mutable" | "immutable":
                 self.advance()
                 return self.symbol(start.kind == "mutable", start.span)
@@ -320,6 +323,16 @@ class PyvParser(TemporalParser):
             "expected a declaration",
             fix="a declaration starts with sort, mutable, immutable, axiom, init, transition, safety, ...",
         )
+
+    def at_extent(self) -> bool:
+        """Does `finite sort` or `unbounded sort` start here?"""
+        return self.at("name") and self.token.text in EXTENTS and self.peek().kind == "sort"
+
+    def sort(self, extent: str | None) -> SortDeclaration:
+        self.advance()
+        name = self.expect("name", "of the sort")
+        self.annotations()
+        return SortDeclaration(name.text, name.span, extent)
 
     def sketch(self) -> None:
         """Invariants of older files may be marked as a hint for inference; they are invariants all the same."""

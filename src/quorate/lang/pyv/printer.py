@@ -120,7 +120,7 @@ class _Printer:
 
     def text(self) -> str:
         model = self.model
-        lines = [f"sort {self.sorts[sort]}" for sort in model.sorts]
+        lines = [f"{temporal.extent(model, sort)}sort {self.sorts[sort]}" for sort in model.sorts]
         for sort in model.sorts:
             if sort.elements:
                 lines += [

@@ -8,7 +8,7 @@ no step leaves, and for a component that a fair run can stay in.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy
@@ -20,6 +20,7 @@ from quorate.logic.terms import BOOL
 from quorate.methods.explicit.check import scope_of
 from quorate.methods.inference.states import Array
 from quorate.methods.liveness.graph import StateGraph, TooManyStates, holds
+from quorate.methods.liveness.growing import growing_sorts, remains
 from quorate.models.relational import Liveness
 from quorate.models.semantics import Step
 from quorate.models.temporal import TemporalError, all_fairness
@@ -28,6 +29,8 @@ from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "fair lasso search"
 MOST_STATES = 2_000_000
+MOST_TRIED = 12
+"""How many violations are tried with more elements of unbounded sorts."""
 
 Progress = Callable[[str], None]
 
@@ -42,9 +45,13 @@ class Lasso:
 
 
 def check_liveness(
-    instance: Instance, progress: Progress = lambda text: None, most: int = MOST_STATES
+    instance: Instance, progress: Progress = lambda text: None, most: int = MOST_STATES, lasting: bool = False
 ) -> tuple[tuple[Result, ...], int]:
-    """A result per liveness property, and how many states there are."""
+    """A result per liveness property, and how many states there are.
+
+    A violation that comes about only because the elements of an unbounded sort run out is one of the instance, not of the
+    protocol (`growing`); others are preferred, and with `lasting` such a one leaves the property open.
+    """
     started = time.monotonic()
     progress("exploring the instance")
     model, scope = instance.model, scope_of(instance)
@@ -77,18 +84,35 @@ def check_liveness(
     for item in model.liveness:
         progress(f"{count:,} states; looking for fair lassos of {item.name}")
         try:
-            lasso = find_lasso(graph, item)
+            lassos = find_lassos(graph, item)
         except TemporalError as problem:
             results.append(result(item, "unknown", str(problem), None, count))
             continue
-        if lasso is None:
+        if not lassos:
             results.append(result(item, "proved", f"in all fair runs of this instance, {count:,} states", None, count))
             continue
-        trace = trace_of(graph, item, lasso)
+        lasso, lasts = _lasting(graph, item, lassos)
         how = "no step can be taken" if lasso.loop is None else f"a fair loop of {len(lasso.edges) - lasso.loop} steps"
         stem = len(lasso.edges) if lasso.loop is None else lasso.loop
-        results.append(result(item, "violated", f"after {stem} step{'s' * (stem != 1)}, {how}", trace, count))
+        reason = f"after {stem} step{'s' * (stem != 1)}, {how}"
+        if not lasts:
+            more = " or ".join(map(str, growing_sorts(model)))
+            reason += f", but with more elements of {more} this run would not violate the property"
+        if lasting and not lasts:
+            results.append(result(item, "unknown", f"with {scope}, {reason}", None, count))
+        else:
+            results.append(result(item, "violated", reason, trace_of(graph, item, lasso), count))
     return tuple(results), count
+
+
+def _lasting(graph: StateGraph, item: Liveness, lassos: list[Lasso]) -> tuple[Lasso, bool]:
+    """The shortest violation that does not come from an end of an unbounded sort, or else the shortest one; and which it is."""
+    model = graph.instance.model
+    if not growing_sorts(model):
+        return lassos[0], True
+    tried = lassos[:MOST_TRIED]
+    found = next((lasso for lasso in tried if remains(model, item, trace_of(graph, item, lasso))), None)
+    return (lassos[0], False) if found is None else (found, True)
 
 
 def requirements(graph: StateGraph, item: Liveness) -> list[Requirement]:
@@ -102,49 +126,46 @@ def requirements(graph: StateGraph, item: Liveness) -> list[Requirement]:
     return found
 
 
-def find_lasso(states: StateGraph, item: Liveness) -> Lasso | None:
-    """A violation with a shortest stem, and a short loop at its end."""
+def find_lassos(states: StateGraph, item: Liveness) -> list[Lasso]:
+    """Violations, those with a shortest stem first, and those with a short loop at its end."""
     graph = Graph(states.states.count, states.source, states.target)
     demands = requirements(states, item)
     trigger, goal = (holds(states.states, formula, item.variables) for formula in (item.trigger, item.goal))
     distance, by = graph.distances(states.initial(), numpy.ones(graph.count, bool))
     stuck = numpy.bincount(graph.source, minlength=graph.count) == 0
-    best: tuple[int, int, Lasso] | None = None
+    found: list[tuple[int, int, Lasso]] = []
     for number in range(trigger.shape[1]):
         open_, begun = ~goal[:, number], trigger[:, number] & ~goal[:, number]
-        if not begun.any():
-            continue
-        lasso = _violation(graph, demands, open_, begun, distance, by, stuck)
-        if lasso is not None and (best is None or lasso[:2] < best[:2]):
-            best = lasso
-    return best[2] if best is not None else None
+        if begun.any():
+            found += _violations(graph, demands, open_, begun, distance, by, stuck)
+    return [lasso for *_, lasso in sorted(found, key=lambda lasso: lasso[:2])]
 
 
-def _violation(
+def _violations(
     graph: Graph, demands: list[Requirement], open_: Array, begun: Array, distance: Array, by: Array, stuck: Array
-) -> tuple[int, int, Lasso] | None:
-    """The shortest way to a trigger and on without the goal, to where a run ends or may go round forever."""
+) -> Iterator[tuple[int, int, Lasso]]:
+    """The shortest ways to a trigger and on without the goal, to where a run ends or to each place where it may go round."""
     alive, _ = graph.distances(begun, open_)
     waiting = alive >= 0
     ends = waiting & stuck
     loops = list(fair_components(graph, waiting, demands))
     if not ends.any() and not loops:
-        return None
+        return
     # The number of steps to a state by way of a trigger after which the goal is not reached.
     total, link = _stems(graph, begun, waiting, distance)
-    found: list[tuple[int, int, Lasso]] = []
     if ends.any():
         state = int(numpy.flatnonzero(ends)[total[ends].argmin()])
         start, edges = _stem(graph, state, link, by)
-        found.append((len(edges), 0, Lasso(start, tuple(edges), None)))
+        yield len(edges), 0, Lasso(start, tuple(edges), None)
     for inside in loops:
         members = numpy.flatnonzero(inside)
         nearest = members[total[members] == total[members].min()][:20]
+        found = []
         for state in map(int, nearest):
             start, edges = _stem(graph, state, link, by)
             loop = fair_loop(graph, inside, demands, state)
             found.append((len(edges), len(loop), Lasso(start, (*edges, *loop), len(edges))))
-    return min(found, key=lambda lasso: lasso[:2])
+        yield min(found, key=lambda lasso: lasso[:2])
 
 
 def _stems(graph: Graph, begun: Array, waiting: Array, distance: Array) -> tuple[Array, Array]:

@@ -7,36 +7,38 @@ independent checker has to accept the certificate, with both solvers.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from random import Random
 
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.session import Limits
-from quorate.logic.terms import Sort, Symbol, Term, Var
+from quorate.logic.terms import Term, Var
 from quorate.logic.transform import substitute
 from quorate.methods.induction.induct import all_obligations, decide
 from quorate.methods.induction.obligations import is_trivial
 from quorate.methods.inference.language import total_orders
 from quorate.methods.inference.states import Array
 from quorate.methods.liveness.check import check_liveness
-from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, joined, support
+from quorate.methods.liveness.claims import Missing, Support, are_valid, claims_of, entailed, hard_goals, joined, support
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
 from quorate.models.relational import Liveness, Named, RelationalModel
 from quorate.models.temporal import TemporalError
 from quorate.proof import checker
 from quorate.proof.certificates import CertificateError
+from quorate.proof.counting import Counting
 from quorate.proof.liveness import Argument, Goal, Proved, Stage, assumptions, certify, monitored, reduced, sections
+from quorate.proof.readings import readings
 from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "ranking"
 SMALL = 60_000
 """Instances with at most that many states are searched for violations before a proof is looked for."""
 MANY = 12
-"""If more goals than that need invariants, it is first tried to do with fewer, all elements being finitely many."""
+"""If more goals than that need invariants, it is first tried to do with fewer, counting all elements of finite sorts."""
 PATIENCE = 20.0, 60.0, inf
 """Seconds for the invariants of a ranking, before others are tried, and later."""
 
@@ -79,7 +81,7 @@ def live(
 ) -> Living:
     """Decide the liveness properties of a model."""
     outcome = Living()
-    broken = _violations(model, progress)
+    broken, doubts = _violations(model, progress)
     for item in model.liveness:
         started = time.monotonic()
         if item.name in broken:
@@ -89,7 +91,7 @@ def live(
             found = prove(model, item, limits, options, progress)
         except (Missing, TemporalError, CertificateError, InstanceError) as problem:
             verdict: Verdict = "unknown"
-            reason = str(problem)
+            reason = "; ".join(dict.fromkeys([*doubts.get(item.name, ()), str(problem)]))
         else:
             outcome.proved.append(found)
             used = hints_used(item, *found)
@@ -131,23 +133,26 @@ def _as_set(variables: tuple[Var, ...], formula: Term) -> Term:
     return substitute(formula, dict(zip(variables, named, strict=True)))
 
 
-def _violations(model: RelationalModel, progress: Progress) -> dict[str, Result]:
-    """Properties that the smallest instances violate."""
+def _violations(model: RelationalModel, progress: Progress) -> tuple[dict[str, Result], dict[str, list[str]]]:
+    """Properties that the smallest instances violate; and of others, violations that come from the instance being small."""
     found: dict[str, Result] = {}
+    doubts: dict[str, list[str]] = {}
     most = largest_sizes(model, total_orders(model))
     for size in (1, 2, 3):
         progress(f"looking for violations in instances of size {size}")
         try:
             sizes = {sort: min(size, largest) for sort, largest in most.items()}
-            results, states = check_liveness(Instance(model, sizes), most=SMALL)
+            results, states = check_liveness(Instance(model, sizes), most=SMALL, lasting=True)
         except (InstanceError, TemporalError):
             break
         for result in results:
             if result.verdict == "violated":
                 found.setdefault(result.property, result)
+            elif result.verdict == "unknown" and states:
+                doubts[result.property] = [result.reason]
         if states > SMALL // 20 or (size > 1 and not states):
             break
-    return found
+    return found, doubts
 
 
 class _Proof:
@@ -174,10 +179,10 @@ class _Proof:
         postponed: list[list[Argument]] = []
         tried: dict[Argument, float] = {}
         """How many seconds an argument has had."""
-        kinds: list[Mapping[Sort, Symbol]] = [self.orders, {}] if self.orders else [{}]
+        kinds = self._kinds()
         while kinds:
-            bounded = kinds.pop(0)
-            search = Search(samples, bounded, self.progress, self.until)
+            counting, optional = kinds.pop(0)
+            search = Search(samples, counting, optional, self.progress, self.until)
             lists, left = search.find(LEVELS)
             if not lists:
                 reasons += self._uncovered(search, left)
@@ -185,9 +190,9 @@ class _Proof:
             rankings.append([Argument(self.item.name, watched, tuple(stages)) for stages in lists])
             argument = rankings[-1][0]
             again = argument in tried
-            tried[argument] = PATIENCE[0] if bounded or len(rankings) > 1 else PATIENCE[1]
+            tried[argument] = PATIENCE[0] if optional or len(rankings) > 1 else PATIENCE[1]
             try:
-                return self._prove(argument, samples, tried[argument], MANY if bounded else None)
+                return self._prove(argument, samples, tried[argument], MANY if optional else None)
             except _Postponed:
                 postponed.append(rankings.pop())
                 tried[argument] = 0.0
@@ -196,7 +201,7 @@ class _Proof:
                     for goal in refuted.wrong:
                         samples.include(goal.formula, Random(self.options.seed))
                     rankings.pop()
-                    kinds.insert(0, bounded)
+                    kinds.insert(0, (counting, optional))
             except Missing:
                 continue
         for patience in PATIENCE[1:]:
@@ -210,13 +215,22 @@ class _Proof:
                         reasons += [f"{_shown(argument.stages)}: {problem}"] if patience is PATIENCE[-1] else []
         raise Missing("; ".join(reasons))
 
+    def _kinds(self) -> list[tuple[Counting, bool]]:
+        """What may be counted.  First only what lies below an element, if a finite sort is ordered: such proofs ask for less."""
+        found = readings(self.protocol)
+        less = {
+            sort: replace(reading, kind="ordered") if reading.kind == "finite" and reading.orders else reading
+            for sort, reading in found.items()
+        }
+        return [(Counting(found), False)] if less == found else [(Counting(less), True), (Counting(found), False)]
+
     def _uncovered(self, search: Search, left: Array) -> Iterator[str]:
         """Which steps no ranking covers, and what would help."""
         if time.monotonic() > self.until:
             yield "no ranking was found in time"
             return
         yield f"no ranking covers {search.left(left)}"
-        if not search.bounded:
+        if not search.optional:
             wanted = search.would_do(LEVELS[:3], self.until) if self.options.propose else None
             yield (
                 f"{wanted} would do"
@@ -245,7 +259,10 @@ class _Proof:
         until = min(self.until, time.monotonic() + seconds)
         model = model.with_invariants(self._established(model))
         found, left = entailed(model, hard, samples, self.limits, until, self.options.seed, self.progress)
-        if left := [*left, *elusive]:
+        if elusive:
+            follows = are_valid(model, found.claims, elusive, self.limits)
+            left = [*left, *(goal for goal, valid in zip(elusive, follows, strict=True) if not valid)]
+        if left:
             claims = claims_of(model, found.claims, left, samples, self.limits)
             known = model.with_invariants((*found.claims, *model.invariants))
             more = support(known, claims, samples, self.limits, until, self.options.seed, self.progress)

@@ -9,7 +9,7 @@ is left out again.  Formulas are conjunctions of few literals, over few variable
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations, combinations_with_replacement, product
@@ -21,7 +21,6 @@ from quorate.logic.structures import domain
 from quorate.logic.terms import (
     TRUE,
     Sort,
-    Symbol,
     Term,
     Var,
     conj,
@@ -35,7 +34,8 @@ from quorate.methods.liveness.atoms import atoms, wholes
 from quorate.methods.liveness.samples import Samples
 from quorate.models.relational import Fairness
 from quorate.models.temporal import all_fairness, enabled, happens_in_state, renamed
-from quorate.proof.liveness import Stage, bounding
+from quorate.proof.counting import Counting
+from quorate.proof.liveness import Stage
 
 WORD = 64
 FIRST = 192
@@ -113,16 +113,18 @@ class Search:
     def __init__(
         self,
         samples: Samples,
-        bounded: Mapping[Sort, Symbol],
+        counting: Counting,
+        optional: bool,
         progress: Callable[[str], None],
         until: float = inf,
     ) -> None:
-        """Where a rank speaks of elements of a `bounded` sort, it has to speak of those below some element of its order only.
+        """What is not finite by `counting` is not counted; `optional`: it may well be finite, so this is not worth too much.
 
         When `until` has come, by the monotonic clock, no further stages are looked for.
         """
         self.samples, self.model, self.item = samples, samples.model, samples.item
-        self.bounded = bounded
+        self.counting, self.optional = counting, optional
+        self.limited = {sort for sort in self.model.sorts if not counting.is_finite(sort)}
         self.progress, self.until = progress, until
         self.count = sum(pairs.count for pairs in samples.pairs)
         everything = (*samples.pairs, *samples.wild)
@@ -139,7 +141,7 @@ class Search:
         parts: list[_Part] = []
         active = numpy.ones(self.all, bool)
         while active.any() and time.monotonic() < self.until:
-            most = UNREACHABLE if not active[: self.count].any() else BOUNDED if self.bounded else None
+            most = UNREACHABLE if not active[: self.count].any() else BOUNDED if self.optional else None
             tried = levels[:most]
             found = self._hinted(active)
             found = found or next(filter(None, (self._best(level, active) for level in tried)), None)
@@ -149,7 +151,7 @@ class Search:
             active &= ~found.gone & ~found.breaks
             left = int(active[: self.count].sum())
             self.progress(f"{len(parts)} stages, {left:,} of {self.count:,} steps left: {found.stage.formula}")
-            if len(parts) > MOST_STAGES and (not left or self.bounded):
+            if len(parts) > MOST_STAGES and (not left or self.optional):
                 break
         if not active[: self.count].any():
             return self._lists(parts, int(active.sum())), active[: self.count]
@@ -192,8 +194,10 @@ class Search:
                 variables = tuple(fresh_variables(hint.variables, self.item.variables))
                 formula = substitute(hint.formula, dict(zip(hint.variables, variables, strict=True)))
                 literals = self._literals(variables)
-                part = literals.rank(formula, len(variables)) if literals is not None else None
-                if part is not None and not (part.breaks & active)[: self.count].any() and (part.gone & active).any():
+                if literals is None or self.counting.unbounded(variables, self.model.expand(formula)):
+                    continue
+                part = literals.rank(formula, len(variables))
+                if not (part.breaks & active)[: self.count].any() and (part.gone & active).any():
                     return part
         return None
 
@@ -243,16 +247,16 @@ class Search:
 
         parts = [part for part in self._fair_parts(level, active) if enough(part, level.fair_covers)]
         if not parts and level.whole:
-            least = 1 if self.bounded else level.rank_covers
+            least = 1 if self.limited else level.rank_covers
             parts = [part for part in self._whole if self._is_useful(part, active) and enough(part, least)]
         elif not parts:
             for variables in level.blocks(self.model.sorts, {v.name for v in self.item.variables}):
                 literals = self._literals(variables)
                 if literals is not None and time.monotonic() < self.until:
-                    found = [literals.best_rank(active, self.count, level.literals, self.bounded)]
+                    found = [literals.best_rank(active, self.count, level.literals)]
                     if level.projected and len(variables) > 1:
-                        found.append(literals.best_projection(active, self.count, self.bounded))
-                    if level.ordered and 0 < len(variables) <= 2 and self._is_ordered(variables[0].sort):
+                        found.append(literals.best_projection(active, self.count))
+                    if level.ordered and 0 < len(variables) <= 2 and variables[0].sort in self.samples.orders:
                         found.append(literals.best_ordered(active, self.count, level.literals))
                     parts += [part for part in found if part is not None and enough(part, level.rank_covers)]
         for part in parts:
@@ -263,7 +267,7 @@ class Search:
     def _whole(self) -> list[_Part]:
         """Ranks that are one relation, or one quantified part of a guard, of any number of different variables, or its negation.
 
-        Variables of bounded sorts stay below constants or the property's variables.
+        Variables of sorts that are not finite stay below constants or the property's variables.
         """
         everything = (*self.samples.pairs, *self.samples.wild)
         found = []
@@ -282,26 +286,26 @@ class Search:
         return found
 
     def _bounds(self, variables: tuple[Var, ...]) -> Iterator[Term]:
-        """That variables of bounded sorts are below something that does not change, in all ways."""
+        """That variables of sorts that are not finite are below something that does not change, in all ways."""
         rigid = [symbol() for symbol in self.model.symbols if not symbol.arguments and not symbol.mutable]
-        chosen = [variable for variable in variables if variable.sort in self.bounded]
-        pools = [[t for t in (*self.item.variables, *rigid) if t.sort is variable.sort] for variable in chosen]
-        for limits in product(*pools):
-            yield conj(*(self.bounded[v.sort](v, limit) for v, limit in zip(chosen, limits, strict=True)))
+        pools: list[list[Term]] = []
+        for variable in variables:
+            if variable.sort in self.limited:
+                orders = self.counting.readings[variable.sort].orders[:1]
+                limits = [term for term in (*self.item.variables, *rigid) if term.sort is variable.sort]
+                pools.append([order.below(variable, limit) for order in orders for limit in limits])
+        for chosen in product(*pools):
+            yield conj(*chosen)
 
     def _is_useful(self, part: _Part, active: Array) -> bool:
         return not (part.breaks & active)[: self.count].any() and bool((part.gone & active & ~part.breaks).any())
-
-    def _is_ordered(self, sort: Sort) -> bool:
-        """Whether a rank may be along an order of the sort: all of its elements count then, not only those below some."""
-        return sort in self.samples.orders and sort not in self.bounded
 
     def _literals(self, variables: tuple[Var, ...]) -> _Literals | None:
         if variables not in self.literals:
             everything = (*self.samples.pairs, *self.samples.wild)
             widths = [prod(len(domain(v.sort, pairs.sizes)) for v in variables) for pairs in everything]
             fits = max(widths, default=0) <= WORD
-            self.literals[variables] = _Literals(self.samples, variables) if fits else None
+            self.literals[variables] = _Literals(self.samples, variables, self.counting) if fits else None
         return self.literals[variables]
 
     def _fair_parts(self, level: Level, active: Array) -> Iterator[_Part]:
@@ -366,16 +370,16 @@ LEVELS = (
 UNREACHABLE = 3
 """How many levels are tried for the sake of unreachable steps only."""
 BOUNDED = 7
-"""How many levels are tried while elements above some need not be finitely many."""
+"""How many levels are tried while elements are counted below some only, though the sort is finite."""
 MOST_STAGES = 20
-"""Unreachable steps are not worth more stages than that, nor is it that elements above some need not be finitely many."""
+"""Unreachable steps are not worth more stages than that, nor is it to count only below some elements."""
 
 
 class _Literals:
     """The literals over some variables, the property's variables and constants, with their truth values in all pairs."""
 
-    def __init__(self, samples: Samples, variables: tuple[Var, ...]) -> None:
-        self.samples, self.variables = samples, variables
+    def __init__(self, samples: Samples, variables: tuple[Var, ...], counting: Counting) -> None:
+        self.samples, self.variables, self.counting = samples, variables, counting
         self.model, self.item = samples.model, samples.item
         self.pairs = (*samples.pairs, *samples.wild)
         self.kind = numpy.concatenate([pairs.kind for pairs in self.pairs])
@@ -420,7 +424,7 @@ class _Literals:
 
     # -- ranks -----------------------------------------------------------------------------------------------------
 
-    def best_rank(self, active: Array, count: int, most: int, bounded: Mapping[Sort, Symbol]) -> _Part | None:
+    def best_rank(self, active: Array, count: int, most: int) -> _Part | None:
         """The best conjunction of at most so many literals that never grows on active pairs and shrinks on some.
 
         Only the first `count` pairs are known to be steps that can be taken.
@@ -435,7 +439,7 @@ class _Literals:
 
         for size in range(1, most + 1):
             for chosen in self._conjunctions(first, second, size):
-                if not self._is_bounded(chosen, bounded):
+                if not self._may_count(self.variables, conj(*(self.terms[i] for i in chosen))):
                     continue
                 before = numpy.bitwise_and.reduce(self.before[list(chosen)], axis=0)
                 after = numpy.bitwise_and.reduce(self.after[list(chosen)], axis=0)
@@ -451,21 +455,28 @@ class _Literals:
         stage = Stage("rank", self.variables, formula)
         return _Part(stage, weight, (after & ~before) != 0, (before & ~after) != 0)
 
-    def best_projection(self, active: Array, count: int, bounded: Mapping[Sort, Symbol]) -> _Part | None:
-        """The best rank that says: for some value of the last variable, two or three literals hold, the first mutable."""
+    def best_projection(self, active: Array, count: int) -> _Part | None:
+        """The best rank that says: for some value of the last variable, two or three literals hold, the first mutable.
+
+        Where another variable has to be bounded, the third literal may do that, and need not be about the last one.
+        """
         *rest, last = self.variables
         places = numpy.flatnonzero(active[:count])
         few = places[:: max(1, len(places) // FIRST)]
-        speaking = [i for i, term in enumerate(self.terms) if last in term.free]
+        limited = not all(self.counting.is_finite(v.sort) for v in rest)
+        thirds = [i for i, term in enumerate(self.terms) if last in term.free or (limited and _is_rigid(term))]
         heads = self._heads()
-        if not all(v.sort not in bounded for v in rest):
-            return None
         best = _Best(active, count, self.kind)
 
-        def stage() -> Stage:
-            return Stage("rank", tuple(rest), exists((last,), conj(*(self.terms[i] for i in chosen))))
+        def formula() -> Term:
+            return exists((last,), conj(*(self.terms[i] for i in chosen)))
 
-        for chosen in [*heads, *((*head, k) for head in heads for k in speaking if k > head[1] and k != head[0])]:
+        def stage() -> Stage:
+            return Stage("rank", tuple(rest), formula())
+
+        for chosen in [*heads, *((*head, k) for head in heads for k in thirds if k > head[1] and k != head[0])]:
+            if limited and not self._may_count(rest, formula()):
+                continue
             before, after = (self._projected(array, chosen, few) for array in (self.before, self.after))
             if (after & ~before).any() or not (before != after).any():
                 continue
@@ -483,6 +494,7 @@ class _Literals:
         numbered in their order: a set goes down if it loses the first, or the last, of those that change.
         """
         variable, *bound = self.variables
+        finite = self.counting.is_finite(variable.sort)
         symbol = self.samples.orders[variable.sort]
         earlier, later = (Var(f"{variable.name}{number}", variable.sort) for number in (1, 2))
         different = neg(equal(earlier, later))
@@ -492,15 +504,23 @@ class _Literals:
         choices = (c for size in range(1, most + 1) for c in combinations(range(len(self.terms)), size))
         best = _Best(active, count, self.kind)
 
-        def stage(order: Term) -> Stage:
-            formula = exists(bound, conj(*(self.terms[i] for i in chosen)))
-            return Stage("rank", (variable,), formula, None, ((earlier, later), conj(order, different)))
+        def formula() -> Term:
+            return exists(bound, conj(*(self.terms[i] for i in chosen)))
 
+        def stage(order: Term) -> Stage:
+            return Stage("rank", (variable,), formula(), None, ((earlier, later), conj(order, different)))
+
+        down = [order for order in self.counting.readings[variable.sort].orders if order.symbol is symbol]
         for chosen in self._heads() if bound else choices:
             if all(breaks.any() for breaks, _ in self._moves(chosen, bool(bound), few)):
                 continue
+            if not finite and not self._may_count((variable,), formula()):
+                continue
+            steady = finite or self.counting.is_steady(variable, self.model.expand(formula()))
             for order, (breaks, gone) in zip(orders, self._moves(chosen, bool(bound)), strict=True):
                 if breaks[places].any() or not (gone & active & ~breaks).any():
+                    continue
+                if not steady and not any(order is turned.below(later, earlier) for turned in down):
                     continue
                 best.offer(2 + len(chosen) + 2 * len(bound), breaks, gone, partial(stage, order))
         return best.part
@@ -546,16 +566,11 @@ class _Literals:
             firsts.append(numpy.full(pairs.count, sum(1 << bit for bit in range(0, WORD, size)), numpy.uint64))
         return numpy.concatenate(sizes), numpy.concatenate(firsts)
 
-    def _is_bounded(self, chosen: Sequence[int], bounded: Mapping[Sort, Symbol]) -> bool:
-        limited = [variable for variable in self.variables if variable.sort in bounded]
-        if not limited:
+    def _may_count(self, variables: Sequence[Var], formula: Term) -> bool:
+        """Is the set of the values for which a formula holds finite?"""
+        if all(self.counting.is_finite(variable.sort) for variable in variables):
             return True
-        stage = Stage("rank", self.variables, conj(*(self.terms[i] for i in chosen)))
-        for variable in limited:
-            order = bounded[variable.sort].name
-            if bounding(stage, variable) not in (f"{order}(x, t)", f"not {order}(t, x)"):
-                return False
-        return True
+        return not self.counting.unbounded(variables, self.model.expand(formula))
 
     def _conjunctions(self, before: Array, after: Array, size: int) -> Iterator[tuple[int, ...]]:
         """Conjunctions that do not grow on some pairs, each once, and shrink on one of them if these are few."""
@@ -586,6 +601,7 @@ class _Literals:
         if not len(self.full):
             return None
         base, basis, ready, taken = self._assumption(fairness)
+        limited = fairness.strong and not all(self.counting.is_finite(variable.sort) for variable in self.variables)
         best = _Best(active, count, self.kind)
         rows = numpy.flatnonzero(active[:count])
 
@@ -601,6 +617,8 @@ class _Literals:
                 ends = [before, after] if not fairness.strong else [before & ready[0], after & ready[1]]
                 gone = (ends[0] != 0) | (ends[1] != 0)
                 if not (gone & active & ~breaks).any():
+                    continue
+                if limited and self.counting.unsteady(self.variables, self.model.expand(stage().formula)):
                     continue
                 best.offer(1 + len(chosen), breaks, gone, stage)
             if best.part is not None:
@@ -632,6 +650,10 @@ class _Literals:
             first = head[-1] + 1 if head else 0
             broken = ((left & before[first:]) & ~(right & after[first:])).any(axis=1)
             yield from ((*head, first + int(i)) for i in numpy.flatnonzero(~broken))
+
+
+def _is_rigid(term: Term) -> bool:
+    return not any(symbol.mutable for symbol in symbols_of(term))
 
 
 def _packed(parts: Sequence[Array]) -> Array:
