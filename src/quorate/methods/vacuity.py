@@ -18,16 +18,18 @@ from quorate.engines.smt.workers import guarded
 from quorate.logic.structures import EvaluationError
 from quorate.logic.terms import FALSE, TRUE, Forall, Implies, Term, Var, conj, exists, neg
 from quorate.logic.transform import substitute
-from quorate.models.forms import Model
+from quorate.models.forms import Model, NoForm, relational_form
 from quorate.models.process import ProcessModel
 from quorate.models.relational import Fairness, Liveness, Named, RelationalModel
+from quorate.models.rounds import RoundModel
 from quorate.models.temporal import TemporalError, all_fairness
-from quorate.proof.vacuity import PATIENCE, Contradiction, Remark, contradictory, satisfied_at
+from quorate.proof.vacuity import PATIENCE, Contradiction, Remark, contradictory, foundation, satisfied_at
 from quorate.proof.verdicts import Result
 
 if TYPE_CHECKING:
     from quorate.engines.explicit.reference import Reference, State
 
+METHOD = "vacuity guard"
 SECONDS = 0.15
 """For the search of instances: what a protocol can do shows within a tenth of that, as a rule."""
 OVERDUE = 3.0
@@ -57,14 +59,39 @@ def examine(
     return of_rounds(model, seconds)
 
 
-def withheld(results: Sequence[Result], found: Contradiction | None) -> tuple[Result, ...]:
+def unfounded(model: Model, limits: Limits) -> Contradiction | Remark | None:
+    """Why there is nothing to prove about a model, or that nobody knows whether there is; None if all is well."""
+    if isinstance(model, RoundModel):
+        from quorate.methods.heardof.vacuity import impossible
+
+        if (found := impossible(model)) is not None:
+            return found
+    try:
+        return foundation(relational_form(model), limits)
+    except NoForm:
+        return None
+
+
+def spoiled(model: Model, name: str, limits: Limits, invariants: Sequence[Named] = ()) -> Contradiction | None:
+    """Why a proof of one property says nothing: it assumes what no run does."""
+    if isinstance(model, RoundModel) and name == "termination":
+        from quorate.methods.heardof.vacuity import unsynchronised
+
+        return unsynchronised(model)
+    if isinstance(model, RelationalModel):
+        for item in model.liveness:
+            if item.name == name:
+                return unfair(model, item, invariants, limits)
+    return None
+
+
+def withheld(results: Sequence[Result], found: Contradiction | Remark | None) -> tuple[Result, ...]:
     """The results, without the proofs that rest on a contradiction."""
-    if found is None:
+    if not isinstance(found, Contradiction):
         return tuple(results)
-    rests = ("safety", "invariant", "liveness", "trace") + (("theorem",) if found.kind == "axioms" else ())
     return tuple(
         replace(result, verdict="unknown", reason=str(found))
-        if result.verdict == "proved" and result.kind in rests
+        if result.verdict == "proved" and result.kind in found.spoils
         else result
         for result in results
     )
@@ -207,19 +234,20 @@ def _relational(
 # -- fairness --------------------------------------------------------------------------------------------------------------
 
 
-def unfair(
-    model: RelationalModel, item: Liveness, invariants: Sequence[Named] = (), limits: Limits | None = None
-) -> Contradiction | None:
+def unfair(model: RelationalModel, item: Liveness, invariants: Sequence[Named], limits: Limits) -> Contradiction | None:
     """Fairness that no infinite run has: then a proof of liveness speaks of no run, or of those that end.
 
-    Whoever demands that a transition is taken when it can be demands nothing impossible; whoever demands that a formula holds again and
-    again may.  Either the axioms and the invariants exclude the formula, or small instances have infinite runs, none of them fair.
+    Whoever demands that a transition is taken when it can be demands nothing impossible; whoever demands that a formula holds
+    again and again may.  Either the axioms and the invariants exclude the formula, or small instances have infinite runs, none
+    of them fair.
     """
     demands = [fairness for fairness in all_fairness(model, item) if fairness.happens is not None]
     if not demands:
         return None
-    parts = tuple(Named(fairness.name, exists(fairness.variables, _happens(fairness)), fairness.span) for fairness in demands)
-    quick = replace(limits or Limits(), timeout=PATIENCE, dump=None)
+    parts = tuple(
+        Named(fairness.name, exists(fairness.variables, _happens(fairness)), fairness.span) for fairness in demands
+    )
+    quick = replace(limits, timeout=min(limits.timeout, PATIENCE), dump=None)
     known = (*model.background(), *invariants)
     sizes = {sort: 2 for sort in model.sorts if sort.uninterpreted}
     for fairness, part in zip(demands, parts, strict=True):

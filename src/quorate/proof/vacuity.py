@@ -27,7 +27,7 @@ MOST_CASES = 100_000
 PATIENCE = 2.0
 """Seconds for a solver that is asked whether formulas contradict each other."""
 
-Kind = Literal["axioms", "initial", "fairness"]
+Kind = Literal["axioms", "initial", "fairness", "parameters", "safe", "sync"]
 
 
 @dataclass(frozen=True)
@@ -43,28 +43,48 @@ class Contradiction:
 
     def __str__(self) -> str:
         names = ", ".join(part.where for part in self.parts)
-        if self.kind == "fairness":
-            where = f" of those with {self.scope}" if self.scope else ""
-            return f"nothing to prove: no infinite run{where} is fair to {names}"
-        what = "the axioms have no model" if self.kind == "axioms" else "there is no initial state"
-        how = "contradict each other" if len(self.parts) > 1 else "contradicts itself"
-        return f"nothing to prove: {what}: {names} {how}" if names else f"nothing to prove: {what}"
+        match self.kind:
+            case "axioms" | "initial":
+                what = "the axioms have no model" if self.kind == "axioms" else "there is no initial state"
+                how = "contradict each other" if len(self.parts) > 1 else "contradicts itself"
+                why = f"{what}: {names} {how}" if names else what
+            case "fairness":
+                where = f" of those with {self.scope}" if self.scope else ""
+                why = f"no infinite run{where} is fair: {names}"
+            case "parameters":
+                why = f"no values of the parameters are allowed with {self.scope}"
+            case "safe":
+                why = f"no run with {self.scope} is as `safe` demands"
+            case "sync":
+                why = f"no phase with {self.scope} is as `sync` demands"
+        return f"nothing to prove: {why}"
+
+    @property
+    def code(self) -> str:
+        return CODES[self.kind]
+
+    @property
+    def spoils(self) -> tuple[str, ...]:
+        """The kinds of results that rest on it."""
+        about_runs = ("safety", "invariant", "liveness", "trace")
+        return (*about_runs, "theorem") if self.kind == "axioms" else about_runs
 
 
-RemarkKind = Literal["model", "transition", "transitions", "premise", "location", "event", "run", "decision"]
+RemarkKind = Literal["model", "transition", "transitions", "premise", "location", "decision"]
 
 CODES: dict[str, str] = {
     "axioms": "Q0801",
     "initial": "Q0802",
+    "parameters": "Q0802",
+    "safe": "Q0802",
     "fairness": "Q0803",
+    "sync": "Q0803",
     "model": "Q0804",
     "transition": "Q0805",
     "transitions": "Q0805",
-    "event": "Q0805",
     "location": "Q0805",
     "premise": "Q0806",
     "decision": "Q0806",
-    "run": "Q0807",
 }
 """The diagnostics that say the same of a text."""
 
@@ -73,8 +93,8 @@ CODES: dict[str, str] = {
 class Remark:
     """Something that makes a verdict say less than it seems to.
 
-    It is certain, because it follows from the axioms and the invariants that were proved; or it was seen in instances: in `states`
-    states with the sizes of `scope`, which are all there are.
+    It is certain, because it follows from the axioms and the invariants that were proved; or it was seen in instances: in
+    `states` states with the sizes of `scope`, which are all there are.
     """
 
     kind: RemarkKind
@@ -96,10 +116,10 @@ class Remark:
             case "model":
                 return f"no model of the axioms and the initial conditions was found; {self.subject}"
             case "transitions" if not self.subject:
-                return "there is no transition, so nothing but the initial states is looked at"
+                return "there is no transition, so the verdicts are about the initial states alone"
             case "transitions":
                 how = "can ever fire" if self.certain else f"fires {looked}"
-                return f"no transition {how}, so nothing but the initial states is looked at"
+                return f"no transition {how}, so the verdicts are about the initial states alone"
             case "transition":
                 how = "can never fire" if self.certain else f"does not fire {looked}"
                 return f"{self.subject} {how}"
@@ -107,13 +127,9 @@ class Remark:
                 how = "can never hold" if self.certain else f"does not hold {looked}"
                 return f"the premise of {self.subject} {how}, so it says nothing there"
             case "location":
-                return f"no process is ever in {self.subject} {looked}"
-            case "event":
-                return f"{self.subject} does not take place {looked}"
+                return f"no process can ever be in {self.subject}"
             case "decision":
                 return f"nobody decides in any run with {self.scope}, so properties of decisions say nothing there"
-            case "run":
-                return f"{self.subject} holds of no run with {self.scope}"
 
     @property
     def text(self) -> str:

@@ -20,6 +20,7 @@ from quorate.proof.verdicts import Result
 
 if TYPE_CHECKING:
     from quorate.models.rounds import RoundModel
+    from quorate.proof.vacuity import Remark
 
 
 class UsageError(Exception):
@@ -185,11 +186,19 @@ def file_report(
     details: Sequence[str],
     saved: dict[str, str],
     statistics: Mapping[str, Any] | None = None,
+    remarks: Sequence[Remark] = (),
 ) -> FileReport:
     assert model.source is not None
     expected = tuple(reports.expected_verdict(model, verb, result) for result in results)
     return FileReport(
-        model.source.path, model.source.sha256, tuple(results), expected, tuple(details), saved, statistics or {}
+        model.source.path,
+        model.source.sha256,
+        tuple(results),
+        expected,
+        tuple(details),
+        saved,
+        statistics or {},
+        tuple(remarks),
     )
 
 

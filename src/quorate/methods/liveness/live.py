@@ -25,6 +25,7 @@ from quorate.methods.liveness.check import check_liveness
 from quorate.methods.liveness.claims import Missing, Support, claims_of, entailed, hard_goals, joined, support
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
+from quorate.methods.vacuity import unfair
 from quorate.models.relational import Liveness, Named, RelationalModel
 from quorate.models.temporal import TemporalError
 from quorate.proof import checker
@@ -87,6 +88,8 @@ def live(
             continue
         try:
             found = prove(model, item, limits, options, progress)
+            if why := unfair(model, item, (), limits):
+                raise Missing(str(why))
         except (Missing, TemporalError, CertificateError, InstanceError) as problem:
             verdict: Verdict = "unknown"
             reason = str(problem)
