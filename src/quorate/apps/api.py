@@ -192,9 +192,7 @@ class Verification:
     def __str__(self) -> str:
         source = self.protocol.model.source
         assert source is not None
-        report = FileReport(
-            source.path, source.sha256, self.answer.results, self.expected, remarks=self.answer.remarks
-        )
+        report = FileReport(source.path, source.sha256, self.answer.results, self.expected, remarks=self.answer.remarks)
         return "\n".join(reports.file_rows(report, True))
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from quorate.engines.smt.session import Limits
 from quorate.engines.smt.workers import guarded
@@ -91,10 +91,41 @@ def withheld(results: Sequence[Result], found: Contradiction | Remark | None) ->
         return tuple(results)
     return tuple(
         replace(result, verdict="unknown", reason=str(found))
-        if result.verdict == "proved" and result.kind in found.spoils
+        if result.verdict in ("proved", "unknown") and result.kind in found.spoils
         else result
         for result in results
     )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Results that rest on no contradiction, and what to know beside them."""
+
+    results: tuple[Result, ...]
+    remarks: tuple[Remark, ...]
+    nothing: Contradiction | None = None
+    """Why there is nothing to prove."""
+
+
+def judged(model: RelationalModel, results: Sequence[Result], limits: Limits, everywhere: bool = True) -> Judged:
+    """What of some results counts.  `everywhere`: those that are proved hold at all sizes, and may be built upon."""
+    found = unfounded(model, limits)
+    if isinstance(found, Contradiction):
+        return Judged(withheld(results, found), (), found)
+    proved = {result.property for result in results if result.verdict == "proved"} if everywhere else set()
+    known = [item for item in model.properties if item.name in proved]
+    remarks = examine(model, known, limits)
+    return Judged(tuple(results), (found, *remarks) if found else remarks)
+
+
+def nothing_to_prove(model: RelationalModel, limits: Limits, kind: Literal["safety", "liveness"]) -> Judged | None:
+    """The results where there is nothing to prove, so that no method needs to try; None if there is."""
+    found = unfounded(model, limits)
+    if not isinstance(found, Contradiction):
+        return None
+    items = model.safety if kind == "safety" else model.liveness
+    results = [Result(item.name, kind, "unknown", METHOD, "all sizes", str(found), None, item.span) for item in items]
+    return Judged(tuple(results), (), found)
 
 
 # -- what shows in instances -----------------------------------------------------------------------------------------------

@@ -267,6 +267,7 @@ def induct(arguments: argparse.Namespace) -> int:
     """Are the safety property and the invariants in the file inductive, for all sizes?"""
     from quorate.methods.induction.induct import Search, certificate
     from quorate.methods.induction.induct import induct as decide
+    from quorate.methods.vacuity import judged
 
     started = time.monotonic()
     loaded = load_all(arguments.files, arguments.lang)
@@ -275,17 +276,19 @@ def induct(arguments: argparse.Namespace) -> int:
         progress = Progress(arguments)
         outcome = decide(item.model, limits(arguments), Search(arguments.search_depth), progress)
         progress.done()
+        judgement = judged(item.model, outcome.results, limits(arguments))
         details = evidence_text(item.model, outcome.results)
         saved = save_first_trace(item.model, outcome.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
-        found = certificate(outcome)
+        found = certificate(outcome) if judgement.nothing is None else None
         if found is not None:
             details.insert(0, _proof_line(outcome))
             if arguments.certificate:
                 write_certificate(arguments.certificate, found)
                 saved["certificate"] = arguments.certificate
                 details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
-        files.append(file_report(item.model, "induct", outcome.results, details, saved))
+        remarks = judgement.remarks
+        files.append(file_report(item.model, "induct", judgement.results, details, saved, remarks=remarks))
     return finish(arguments, files, loaded, started)
 
 
@@ -345,6 +348,7 @@ def check(arguments: argparse.Namespace) -> int:
 def _bounded(arguments: argparse.Namespace) -> int:
     from quorate.methods.induction.bounded import check as search
     from quorate.methods.induction.bounded import check_traces
+    from quorate.methods.vacuity import judged
 
     started = time.monotonic()
     loaded = load_all(arguments.files, arguments.lang)
@@ -356,10 +360,11 @@ def _bounded(arguments: argparse.Namespace) -> int:
         if not arguments.no_queries:
             results += check_traces(item.model, limits(arguments), sizes, progress)
         progress.done()
+        judgement = judged(item.model, results, limits(arguments), everywhere=False)
         details = evidence_text(item.model, [result for result in results if result.kind == "safety"])
         saved = save_first_trace(item.model, results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
-        files.append(file_report(item.model, "check", results, details, saved))
+        files.append(file_report(item.model, "check", judgement.results, details, saved, remarks=judgement.remarks))
     return finish(arguments, files, loaded, started)
 
 
