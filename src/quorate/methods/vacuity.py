@@ -56,7 +56,7 @@ def examine(
         return of_program(model, seconds)
     from quorate.methods.heardof.vacuity import remarks as of_rounds
 
-    return of_rounds(model, seconds)
+    return of_rounds(model)
 
 
 def unfounded(model: Model, limits: Limits) -> Contradiction | Remark | None:

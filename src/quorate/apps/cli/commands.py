@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -239,8 +240,11 @@ def writing(path: str, write: Callable[[], None]) -> None:
 def parse(arguments: argparse.Namespace) -> int:
     """Syntax and types; sizes; is every query decidable?"""
     from quorate.apps.cli.summary import model_json, print_model, summary
+    from quorate.apps.cli.vacuous import diagnostics as vacuous
 
     loaded = load_any_all(arguments.files, arguments.lang)
+    if arguments.to in (None, "json"):
+        loaded = [replace(item, warnings=(*item.warnings, *vacuous(item.model))) for item in loaded]
     if arguments.phases:
         from quorate.apps.cli.processes import show_phases
 

@@ -86,7 +86,7 @@ def unsynchronised(model: RoundModel) -> Contradiction | None:
     return None
 
 
-def remarks(model: RoundModel, seconds: float) -> tuple[Remark, ...]:
+def remarks(model: RoundModel) -> tuple[Remark, ...]:
     """What to know about an algorithm beside its verdicts."""
     return tuple(_decisions(model))
 
