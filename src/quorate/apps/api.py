@@ -151,6 +151,11 @@ class Verification:
         return tuple(reports.expected_verdict(self.protocol.model, "verify", result) for result in self.answer.results)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes the verdicts say less than they seem to, in words."""
+        return tuple(remark.text for remark in self.answer.remarks)
+
+    @property
     def as_expected(self) -> bool:
         """Has every property the verdict that the file expects?"""
         return all(reports.fits(r.verdict, e) for r, e in zip(self.answer.results, self.expected, strict=True))
@@ -187,7 +192,7 @@ class Verification:
     def __str__(self) -> str:
         source = self.protocol.model.source
         assert source is not None
-        report = FileReport(source.path, source.sha256, self.answer.results, self.expected)
+        report = FileReport(source.path, source.sha256, self.answer.results, self.expected, remarks=self.answer.remarks)
         return "\n".join(reports.file_rows(report, True))
 
     def _repr_html_(self) -> str:
@@ -203,7 +208,8 @@ class Verification:
             if proof.found
             for lemma in proof.lemmas
         )
-        return f"<table>{rows}</table>" + (f"<p>with the invariants</p><ul>{lemmas}</ul>" if lemmas else "")
+        warnings = "".join(f"<p>! {markup.escape(text)}</p>" for text in self.warnings)
+        return f"<table>{rows}</table>{warnings}" + (f"<p>with the invariants</p><ul>{lemmas}</ul>" if lemmas else "")
 
 
 @dataclass(frozen=True)

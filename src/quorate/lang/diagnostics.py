@@ -299,6 +299,37 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "`finite type t` and `unbounded type t` (in mypyvy files `finite sort t`, `unbounded sort t`) say what a proof of"
         " liveness may count. Integers are never finite, and an enumeration always is, so the other word is a mistake there.",
     ),
+    "Q0801": (
+        "axioms without a model",
+        "Nothing satisfies these axioms together, at any size: both solvers say so, and none of them can be left out. From a"
+        " contradiction everything follows, so nothing is said to be proved.",
+    ),
+    "Q0802": (
+        "no initial state",
+        "The initial conditions contradict each other or the axioms, at any size; or no run of a round-based algorithm is as"
+        " `safe` and the constraints on its parameters demand. There is no run, so nothing is said to be proved.",
+    ),
+    "Q0803": (
+        "fairness that no run has",
+        "A fairness assumption, or `sync`, asks for what never happens. No infinite run is fair, so a liveness property would"
+        " hold for want of runs. It is not said to be proved.",
+    ),
+    "Q0804": (
+        "no model found",
+        "No small structure satisfies the axioms and the initial conditions, and the solvers do not say whether any does. If"
+        " none does, the verdicts say nothing.",
+    ),
+    "Q0805": (
+        "never fires",
+        "A transition cannot be taken, or no process is ever at a location: because the axioms and the invariants exclude it,"
+        " or as far as all states of small instances show; the message says which. The verdicts hold, but this part of the"
+        " text plays no role in them.",
+    ),
+    "Q0806": (
+        "premise never holds",
+        "The premise of an implication is never true, so that the property holds whatever its conclusion says; likewise"
+        " properties of decisions where nobody decides.",
+    ),
 }
 
 

@@ -1,7 +1,8 @@
 """The one door to *proved*: what has to happen before a certificate is accepted.
 
-First the checker's obligations, each by both solvers (`checker`); then the plain reading of the text is asked
-(`second_opinion`).  `verify`, `recheck`, `live` and resumed runs all come through here.
+Something has to satisfy the axioms and the initial conditions (`vacuity`).  Then come the checker's obligations, each by both
+solvers (`checker`), and the plain reading of the text is asked (`second_opinion`).  `verify`, `recheck`, `live` and resumed
+runs all come through here.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from quorate.engines.smt.session import Limits
 from quorate.models.forms import Model, NoForm, relational_form
 from quorate.models.relational import RelationalModel
 from quorate.proof import checker, liveness
@@ -16,6 +18,7 @@ from quorate.proof.certificates import Certificate, CertificateError
 from quorate.proof.checker import Outcome, Section
 from quorate.proof.liveness import LivenessCertificate
 from quorate.proof.second_opinion import Opinion, second_opinion
+from quorate.proof.vacuity import Contradiction, foundation
 
 AnyCertificate = Certificate | LivenessCertificate
 
@@ -73,6 +76,9 @@ def examine(
     `hear` is told how each obligation fared, and says whether to go on.
     """
     form = form_of(model)
+    nothing = foundation(form, Limits(timeout, memory_mb, jobs))
+    if isinstance(nothing, Contradiction):
+        raise CertificateError(str(nothing))
     outcomes: list[Outcome] = []
     for outcome in checker.discharge(sections_of(form, certificate), timeout, memory_mb, jobs, proofs):
         outcomes.append(outcome)

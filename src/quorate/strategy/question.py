@@ -14,6 +14,7 @@ from quorate.models.relational import Liveness, RelationalModel
 from quorate.proof import liveness
 from quorate.proof.certificates import Certificate
 from quorate.proof.liveness import LivenessCertificate
+from quorate.proof.vacuity import Remark
 from quorate.proof.verdicts import Result
 
 Tell = Callable[[str], None]
@@ -149,6 +150,8 @@ class Answer:
     events: tuple[Event, ...] = ()
     seconds: float = 0.0
     interrupted: bool = False
+    remarks: tuple[Remark, ...] = ()
+    """What makes the verdicts say less than they seem to."""
 
     def joined(self, later: Answer) -> Answer:
         """This answer and a later one about other properties."""
@@ -159,6 +162,7 @@ class Answer:
             self.events + later.events,
             self.seconds + later.seconds,
             later.interrupted,
+            self.remarks + later.remarks,
         )
 
 

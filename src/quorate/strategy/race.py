@@ -8,10 +8,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from quorate import racing
+from quorate.methods.vacuity import METHOD, examine, spoiled, unfounded, withheld
 from quorate.models.forms import Model
 from quorate.models.process import ProcessModel
-from quorate.models.relational import Liveness, RelationalModel
+from quorate.models.relational import Liveness, Named, RelationalModel
 from quorate.models.rounds import RoundModel
+from quorate.proof.certificates import Certificate
+from quorate.proof.vacuity import Contradiction
 from quorate.proof.verdicts import Result, Verdict
 from quorate.strategy.portfolio import HOUR, methods_for
 from quorate.strategy.question import Answer, Event, Finding, Method, Proof, Question, crowding, lively
@@ -34,7 +37,10 @@ def verify(
     in the time that is left, which is half of it at least; properties that no method of `only` speaks of are not asked about.
     """
     methods = [method for method in methods_for(question.model) if not only or method.name in only]
-    answer = Answer(())
+    nothing = unfounded(question.model, question.limits)
+    if isinstance(nothing, Contradiction):
+        return _nothing_to_prove(question, nothing)
+    answer = Answer((), remarks=(nothing,) if nothing else ())
     for kind, items in (("safety", question.model.safety), ("liveness", lively(question.model))):
         chosen = [method for method in methods if method.kind == kind]
         if answer.interrupted or not items or (only and not chosen):
@@ -48,8 +54,51 @@ def verify(
         if race.open:
             race.run()
         answer = answer.joined(race.answer())
-    theorems = [] if answer.interrupted else _theorems(question)
-    return replace(answer, results=(*answer.results, *theorems))
+    if answer.interrupted:
+        return answer
+    answer = _without_spoiled(question, replace(answer, results=(*answer.results, *_theorems(question))))
+    remarks = examine(question.model, _established(question, answer), question.limits)
+    return replace(answer, remarks=(*answer.remarks, *remarks))
+
+
+def _without_spoiled(question: Question, answer: Answer) -> Answer:
+    """The answer without proofs that assume what no run does."""
+    known = _established(question, answer)
+    results = []
+    for result in answer.results:
+        why = spoiled(question.model, result.property, question.limits, known) if result.verdict == "proved" else None
+        results.append(replace(result, verdict="unknown", reason=str(why)) if why else result)
+    proved = {result.property for result in results if result.verdict == "proved"}
+    proofs = tuple(proof for proof in answer.proofs if not proved.isdisjoint(proof.properties))
+    return replace(answer, results=tuple(results), proofs=proofs)
+
+
+def _nothing_to_prove(question: Question, found: Contradiction) -> Answer:
+    """No run, no verdict: what follows from a contradiction is no proof, and nothing violates a property."""
+    model = question.model
+    kinds: list[tuple[Literal["safety", "liveness"], tuple[Any, ...]]] = [
+        ("safety", model.safety),
+        ("liveness", lively(model)),
+    ]
+    results = [
+        Result(item.name, kind, "unknown", METHOD, "all sizes", str(found), None, item.span)
+        for kind, items in kinds
+        for item in items
+    ]
+    return Answer((*results, *withheld(_theorems(question), found)))
+
+
+def _established(question: Question, answer: Answer) -> list[Named]:
+    """The invariants of the proofs of a relational protocol, and what they prove."""
+    model = question.model
+    if not isinstance(model, RelationalModel):
+        return []
+    proved = {result.property for result in answer.results if result.verdict == "proved"}
+    found = [item for item in model.safety if item.name in proved]
+    for proof in answer.proofs:
+        if isinstance(proof.certificate, Certificate) and not proof.certificate.cutoffs:
+            found += [Named(name, formula) for name, formula in proof.certificate.invariant_terms(model)]
+    return found
 
 
 class _Race:

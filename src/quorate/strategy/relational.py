@@ -94,7 +94,9 @@ def bounded(question: Question, number: int, tell: Tell) -> Iterator[Finding]:
             if found is not None and found.trace is not None:
                 yield violated(found.trace, _shown_sizes(sizes))
                 continue
-            if found is not None and found.depth == depth:
+            if found is not None and found.empty:
+                yield Finding(reason=f"there is no initial state with {_shown_sizes(sizes)}")
+            elif found is not None and found.depth == depth:
                 yield Finding(established=f"no violation within {depth} steps with {_shown_sizes(sizes)}")
             break
 

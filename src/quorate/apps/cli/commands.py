@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +22,7 @@ from quorate.proof.verdicts import Result
 
 if TYPE_CHECKING:
     from quorate.models.rounds import RoundModel
+    from quorate.proof.vacuity import Remark
 
 
 class UsageError(Exception):
@@ -186,11 +188,19 @@ def file_report(
     details: Sequence[str],
     saved: dict[str, str],
     statistics: Mapping[str, Any] | None = None,
+    remarks: Sequence[Remark] = (),
 ) -> FileReport:
     assert model.source is not None
     expected = tuple(reports.expected_verdict(model, verb, result) for result in results)
     return FileReport(
-        model.source.path, model.source.sha256, tuple(results), expected, tuple(details), saved, statistics or {}
+        model.source.path,
+        model.source.sha256,
+        tuple(results),
+        expected,
+        tuple(details),
+        saved,
+        statistics or {},
+        tuple(remarks),
     )
 
 
@@ -231,8 +241,11 @@ def writing(path: str, write: Callable[[], None]) -> None:
 def parse(arguments: argparse.Namespace) -> int:
     """Syntax and types; sizes; is every query decidable?"""
     from quorate.apps.cli.summary import model_json, print_model, summary
+    from quorate.apps.cli.vacuous import diagnostics as vacuous
 
     loaded = load_any_all(arguments.files, arguments.lang)
+    if arguments.to in (None, "json"):
+        loaded = [replace(item, warnings=(*item.warnings, *vacuous(item.model))) for item in loaded]
     if arguments.phases:
         from quorate.apps.cli.processes import show_phases
 
@@ -259,6 +272,7 @@ def induct(arguments: argparse.Namespace) -> int:
     """Are the safety property and the invariants in the file inductive, for all sizes?"""
     from quorate.methods.induction.induct import Search, certificate
     from quorate.methods.induction.induct import induct as decide
+    from quorate.methods.vacuity import judged
 
     started = time.monotonic()
     loaded = load_all(arguments.files, arguments.lang)
@@ -267,17 +281,19 @@ def induct(arguments: argparse.Namespace) -> int:
         progress = Progress(arguments)
         outcome = decide(item.model, limits(arguments), Search(arguments.search_depth), progress)
         progress.done()
+        judgement = judged(item.model, outcome.results, limits(arguments))
         details = evidence_text(item.model, outcome.results)
         saved = save_first_trace(item.model, outcome.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
-        found = certificate(outcome)
+        found = certificate(outcome) if judgement.nothing is None else None
         if found is not None:
             details.insert(0, _proof_line(outcome))
             if arguments.certificate:
                 write_certificate(arguments.certificate, found)
                 saved["certificate"] = arguments.certificate
                 details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
-        files.append(file_report(item.model, "induct", outcome.results, details, saved))
+        remarks = judgement.remarks
+        files.append(file_report(item.model, "induct", judgement.results, details, saved, remarks=remarks))
     return finish(arguments, files, loaded, started)
 
 
@@ -337,6 +353,7 @@ def check(arguments: argparse.Namespace) -> int:
 def _bounded(arguments: argparse.Namespace) -> int:
     from quorate.methods.induction.bounded import check as search
     from quorate.methods.induction.bounded import check_traces
+    from quorate.methods.vacuity import judged
 
     started = time.monotonic()
     loaded = load_all(arguments.files, arguments.lang)
@@ -348,10 +365,11 @@ def _bounded(arguments: argparse.Namespace) -> int:
         if not arguments.no_queries:
             results += check_traces(item.model, limits(arguments), sizes, progress)
         progress.done()
+        judgement = judged(item.model, results, limits(arguments), everywhere=False)
         details = evidence_text(item.model, [result for result in results if result.kind == "safety"])
         saved = save_first_trace(item.model, results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
-        files.append(file_report(item.model, "check", results, details, saved))
+        files.append(file_report(item.model, "check", judgement.results, details, saved, remarks=judgement.remarks))
     return finish(arguments, files, loaded, started)
 
 

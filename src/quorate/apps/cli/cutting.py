@@ -22,6 +22,7 @@ from quorate.methods.cutoff.cutoff import Options, Outcome
 from quorate.methods.cutoff.cutoff import cutoff as search
 from quorate.methods.cutoff.search import Search
 from quorate.methods.cutoff.show import clauses, explained, facts, side_by_side, small_instance
+from quorate.methods.vacuity import judged, nothing_to_prove
 from quorate.models.relational import RelationalModel
 from quorate.proof.cutoffs import Pair
 
@@ -35,6 +36,10 @@ def cutoff(arguments: argparse.Namespace) -> int:
     loaded = load_all(arguments.files, arguments.lang)
     files = []
     for item in loaded:
+        nothing = nothing_to_prove(item.model, limits(arguments), "safety")
+        if nothing is not None:
+            files.append(file_report(item.model, "cutoff", nothing.results, (), {}))
+            continue
         outcome = _search(item.model, arguments)
         details = _details(outcome) + evidence_text(item.model, outcome.results)
         saved = save_first_trace(item.model, outcome.results, arguments.trace)
@@ -43,7 +48,8 @@ def cutoff(arguments: argparse.Namespace) -> int:
             write_certificate(arguments.certificate, outcome.certificate)
             saved["certificate"] = arguments.certificate
             details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
-        files.append(file_report(item.model, "cutoff", outcome.results, details, saved, _statistics(outcome)))
+        remarks = judged(item.model, outcome.results, limits(arguments)).remarks
+        files.append(file_report(item.model, "cutoff", outcome.results, details, saved, _statistics(outcome), remarks))
     return finish(arguments, files, loaded, started)
 
 

@@ -21,6 +21,8 @@ from quorate.engines.explicit.checkpoint import CheckpointError
 from quorate.engines.explicit.compile import CompilerError
 from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.worlds import InstanceError
+from quorate.engines.smt.session import Limits
+from quorate.methods.vacuity import judged
 from quorate.models.relational import RelationalModel
 
 
@@ -83,7 +85,9 @@ def check(arguments: argparse.Namespace) -> int:
             "engine": outcome.engine,
             "checkpoint": outcome.checkpoint,
         }
-        files.append(file_report(item.model, "check", outcome.results, details, saved, statistics))
+        judgement = judged(item.model, outcome.results, Limits(), everywhere=False)
+        remarks = [remark for remark in judgement.remarks if not found.fired.get(remark.subject)]
+        files.append(file_report(item.model, "check", judgement.results, details, saved, statistics, remarks))
         if outcome.interrupted:
             interrupted = True
             break
@@ -140,5 +144,7 @@ def simulate(arguments: argparse.Namespace) -> int:
         saved = save_first_trace(item.model, done.results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
         statistics = {"runs": done.runs, "steps": done.steps, "fired": done.fired}
-        files.append(file_report(item.model, "simulate", done.results, details, saved, statistics))
+        judgement = judged(item.model, done.results, Limits(), everywhere=False)
+        remarks = [remark for remark in judgement.remarks if not done.fired.get(remark.subject)]
+        files.append(file_report(item.model, "simulate", judgement.results, details, saved, statistics, remarks))
     return finish(arguments, files, loaded, started)

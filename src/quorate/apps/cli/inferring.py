@@ -31,6 +31,7 @@ from quorate.logic.structures import EvaluationError
 from quorate.methods.inference.infer import METHOD, Inference, Options
 from quorate.methods.inference.infer import infer as search
 from quorate.methods.inference.plain import plain_invariants
+from quorate.methods.vacuity import judged, nothing_to_prove
 from quorate.models.relational import Named, RelationalModel
 from quorate.proof.verdicts import Result
 
@@ -47,6 +48,10 @@ def infer(arguments: argparse.Namespace) -> int:
         assert item.model.source is not None
         key = item.model.source.sha256 + " alone" * arguments.ignore_invariants
         settled = _settled(state.get(key, {}))
+        nothing = nothing_to_prove(item.model, limits(arguments), "safety")
+        if nothing is not None:
+            files.append(file_report(item.model, "infer", nothing.results, (), {}))
+            continue
         outcome, interrupted = _search(item.model, arguments, settled)
         if arguments.resume:
             state[key] = {"settled": sorted(settled.union(outcome.settled))}
@@ -65,7 +70,8 @@ def infer(arguments: argparse.Namespace) -> int:
         if outcome.certificate is not None and arguments.write:
             details.append(_write(arguments.write, item.model, outcome))
             saved["protocol"] = arguments.write
-        files.append(file_report(item.model, "infer", outcome.results, details, saved, _statistics(outcome)))
+        remarks = judged(outcome.model, outcome.results, limits(arguments)).remarks
+        files.append(file_report(item.model, "infer", outcome.results, details, saved, _statistics(outcome), remarks))
         if interrupted:
             break
     code = finish(arguments, files, loaded, started)

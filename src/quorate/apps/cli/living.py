@@ -20,6 +20,7 @@ from quorate.apps.cli.commands import (
 from quorate.apps.cli.exploring import instance_of
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.lang import Loaded
+from quorate.methods.vacuity import judged, nothing_to_prove
 
 
 def _with_liveness(arguments: argparse.Namespace) -> list[Loaded]:
@@ -48,11 +49,14 @@ def check(arguments: argparse.Namespace) -> int:
         finally:
             progress.done()
         sizes = ", ".join(f"{sort}={size}" for sort, size in instance.sizes.items())
+        judgement = judged(item.model, results, limits(arguments), everywhere=False)
+        results = judgement.results
         details = [f"  {states:,} states, without symmetry, which does not preserve fairness; {sizes}"]
         details += evidence_text(item.model, results)
         saved = save_first_trace(item.model, results, arguments.trace)
         details += [f"trace saved to {path}" for path in saved.values()]
-        files.append(file_report(item.model, "check", results, details, saved, {"states": states}))
+        remarks = judgement.remarks
+        files.append(file_report(item.model, "check", results, details, saved, {"states": states}, remarks))
     return finish(arguments, files, loaded, started)
 
 
@@ -67,6 +71,10 @@ def live(arguments: argparse.Namespace) -> int:
     loaded = _with_liveness(arguments)
     files = []
     for item in loaded:
+        nothing = nothing_to_prove(item.model, limits(arguments), "liveness")
+        if nothing is not None:
+            files.append(file_report(item.model, "live", nothing.results, (), {}))
+            continue
         progress = Progress(arguments)
         try:
             outcome = search(item.model, limits(arguments), Options(arguments.time, arguments.seed), progress)
@@ -81,5 +89,6 @@ def live(arguments: argparse.Namespace) -> int:
             writing(arguments.certificate, partial(save, arguments.certificate, item.model, certificate))
             saved["certificate"] = arguments.certificate
             details.append(f"certificate saved to {arguments.certificate}; `quorate recheck` re-establishes it")
-        files.append(file_report(item.model, "live", outcome.results, details, saved))
+        remarks = judged(item.model, outcome.results, limits(arguments)).remarks
+        files.append(file_report(item.model, "live", outcome.results, details, saved, remarks=remarks))
     return finish(arguments, files, loaded, started)

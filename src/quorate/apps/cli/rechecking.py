@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quorate.apps.cli.commands import UsageError
-from quorate.apps.cli.reports import tool
+from quorate.apps.cli.reports import remark_json, tool
+from quorate.engines.smt.session import Limits
 from quorate.files import write_atomically
 from quorate.lang import load_model
 from quorate.models.forms import Model
+from quorate.models.relational import Named
 from quorate.proof import liveness
 from quorate.proof.acceptance import AnyCertificate, Examination, examine, form_of
-from quorate.proof.certificates import CertificateError, from_json, load_document
+from quorate.proof.certificates import Certificate, CertificateError, from_json, load_document
 from quorate.proof.checker import SOLVERS, Outcome
+from quorate.proof.vacuity import Remark
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         certificate, model, proved = _read(arguments)
         limits = (arguments.timeout, arguments.memory, arguments.jobs)
         found = examine(model, certificate, *limits, hear, bool(arguments.proofs))
+        remarks = _remarks(model, certificate, Limits(*limits)) if found.accepted else ()
     except CertificateError as problem:
         print(f"rejected: {problem}" if text else _document(arguments, "rejected", str(problem)))
         return 1
@@ -45,10 +50,30 @@ def run(arguments: argparse.Namespace) -> int:
     if text:
         if found.opinion is not None and found.opinion.objection is None:
             print(f"  {'?' if found.opinion.excuse else '✓'} {found.opinion}")
+        for remark in remarks:
+            print(f"  ! {remark.text}")
         print(f"{verdict}: {reason}")
     else:
-        print(_document(arguments, verdict, reason, found))
+        print(_document(arguments, verdict, reason, found, remarks))
     return code
+
+
+def _remarks(model: Model, certificate: AnyCertificate, limits: Limits) -> tuple[Remark, ...]:
+    """What makes the certificate say less than it seems to; raises `CertificateError` if it assumes what no run does."""
+    from quorate.methods import vacuity
+
+    form = form_of(model)
+    if isinstance(certificate, Certificate):
+        names = certificate.safety
+        terms = [] if certificate.cutoffs else certificate.invariant_terms(form)
+        known = [Named(name, formula) for name, formula in terms]
+        known += [item for item in form.safety if item.name in names]
+    else:
+        names, known = tuple(item.argument.property for item in certificate.proved), []
+    for name in names:
+        if (nothing := vacuity.spoiled(model, name, limits, known)) is not None:
+            raise CertificateError(f"{name}: {nothing}")
+    return vacuity.examine(model, known, limits)
 
 
 def _verdict(found: Examination, proved: str) -> tuple[str, int, str]:
@@ -93,7 +118,13 @@ def _line(outcome: Outcome) -> str:
     return f"  {mark} {outcome.obligation.name}: {replies}"
 
 
-def _document(arguments: argparse.Namespace, verdict: str, reason: str, found: Examination | None = None) -> str:
+def _document(
+    arguments: argparse.Namespace,
+    verdict: str,
+    reason: str,
+    found: Examination | None = None,
+    remarks: Sequence[Remark] = (),
+) -> str:
     rows: list[dict[str, Any]] = [
         {
             "obligation": outcome.obligation.name,
@@ -110,6 +141,7 @@ def _document(arguments: argparse.Namespace, verdict: str, reason: str, found: E
         "reason": reason,
         "obligations": rows,
         "second_opinion": str(found.opinion) if found and found.opinion else "",
+        "warnings": [remark_json(arguments.protocol or "", remark) for remark in remarks],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 

@@ -16,6 +16,7 @@ from quorate import __version__
 from quorate.lang.diagnostics import Diagnostic
 from quorate.models.relational import RelationalModel
 from quorate.models.source import Span
+from quorate.proof.vacuity import Remark
 from quorate.proof.verdicts import Result, Verdict, worst
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class FileReport:
     saved: Mapping[str, str] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     """What was counted on the way, for the JSON document."""
+    remarks: tuple[Remark, ...] = ()
+    """What makes the verdicts say less than they seem to."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ def file_rows(file: FileReport, how: bool = False) -> list[str]:
         )
         seconds = f"  ({result.seconds:.1f} s)" if how else ""
         rows.append(row.rstrip() + (f"  —{remark}" if remark else "") + seconds)
-    return rows
+    return rows + [f"  ! {item.text}" for item in file.remarks]
 
 
 def total(report: Report) -> str:
@@ -165,7 +168,9 @@ def total(report: Report) -> str:
     surprises = sum(not fits(result.verdict, expected) for result, expected in pairs)
     several = report.command == "verify" and len(report.files) > 1
     remark = f"; {surprises} not as expected" if surprises and several else ""
-    return f"{properties}{': ' if listed else ''}{listed}{remark} ({report.seconds:.1f} s)"
+    warnings = sum(len(file.remarks) for file in report.files)
+    warned = f"; {warnings} warning{'s' * (warnings != 1)}" if warnings else ""
+    return f"{properties}{': ' if listed else ''}{listed}{remark}{warned} ({report.seconds:.1f} s)"
 
 
 def tool() -> dict[str, Any]:
@@ -198,6 +203,9 @@ JSON_FIELDS = {
     "results[].certificate": "the file it was written to, if one was asked for",
     "results[].trace": "the file it was written to, if one was asked for",
     "results[].reason": "why, or what backs it",
+    "warnings": "what makes the verdicts say less than they seem to: `file`, `line`, `code`, `kind` (`model`, `transition`,"
+    " `transitions`, `premise`, `location`, `decision`), `subject` (the transition, property or location), `certain` (it follows"
+    " from the axioms and invariants; otherwise it was seen in all `states` states of the instances of `scope`), `message`",
     "diagnostics": "warnings about the texts: `code`, `severity`, `message`, `file`, `line`, `column`, `notes`, `fix`",
 }
 """The document that `--json` prints; docs/json.md is made from this."""
@@ -238,9 +246,24 @@ def to_json(report: Report) -> str:
         "seed": report.config.get("seed", 0),
         "verdict": report.verdict,
         "results": results,
+        "warnings": [remark_json(file.path, item) for file in report.files for item in file.remarks],
         "diagnostics": [diagnostic_json(warning) for warning in report.warnings],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def remark_json(path: str, remark: Remark) -> dict[str, Any]:
+    return {
+        "file": path,
+        "line": remark.span.line if remark.span else None,
+        "code": remark.code,
+        "kind": remark.kind,
+        "subject": remark.subject,
+        "certain": remark.certain,
+        "scope": remark.scope,
+        "states": remark.states,
+        "message": remark.message,
+    }
 
 
 def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
@@ -269,6 +292,8 @@ def junit(report: Report) -> str:
                 tag = "error" if result.verdict == "unknown" else "failure"
                 message = f"{result.verdict}, expected {expected}: {result.reason}"
                 ElementTree.SubElement(case, tag, message=message).text = "\n\n".join(file.details)
+        if file.remarks:
+            ElementTree.SubElement(suite, "system-out").text = "\n".join(f"warning: {r.text}" for r in file.remarks)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
 
@@ -286,6 +311,8 @@ def sarif(report: Report) -> str:
                 message = f"{result.property} is {result.verdict}, expected {expected}: {result.reason}"
                 level = "warning" if result.verdict == "unknown" else "error"
                 found.append(_sarif_result(result.verdict, level, message, file.path, _position(result.span)))
+        for remark in file.remarks:
+            found.append(_sarif_result(remark.code, "warning", remark.message, file.path, _position(remark.span)))
     for item in report.warnings:
         position = (item.span.line, item.span.column)
         found.append(_sarif_result(item.code, item.severity, item.message, item.span.source.path, position))
@@ -319,6 +346,9 @@ def github(report: Report) -> str:
                 level = "warning" if result.verdict == "unknown" else "error"
                 message = f"{result.property} is {result.verdict}, expected {expected}: {result.reason}"
                 lines.append(_annotation(level, file.path, line, column, f"quorate {report.command}", message))
+        for remark in file.remarks:
+            line, column = _position(remark.span)
+            lines.append(_annotation("warning", file.path, line, column, f"quorate ({remark.code})", remark.message))
     return "\n".join(lines)
 
 

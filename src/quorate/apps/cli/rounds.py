@@ -7,14 +7,17 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from quorate.apps.cli import reports
 from quorate.apps.cli.commands import Progress, UsageError, file_report, finish, writing
+from quorate.apps.cli.vacuous import diagnostics as vacuous
 from quorate.lang import LoadedRounds, load_rounds
 from quorate.lang.diagnostics import Diagnostic, LanguageError
 from quorate.models.evaluation import RoundsError, setting
 from quorate.models.rounds import RoundModel
+from quorate.proof.vacuity import Remark
 from quorate.proof.verdicts import Result
 
 
@@ -57,6 +60,8 @@ def _given(text: str | None) -> dict[str, int]:
 def parse(arguments: argparse.Namespace) -> int:
     """Syntax and kinds; the parts of an algorithm."""
     loaded = _load_all(arguments.files)
+    if arguments.to in (None, "json"):
+        loaded = [replace(item, warnings=(*item.warnings, *vacuous(item.model))) for item in loaded]
     if arguments.to == "json" or (arguments.to is None and arguments.output_format == "json"):
         documents = [_json(item) for item in loaded]
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2, ensure_ascii=False))
@@ -181,7 +186,8 @@ def check(arguments: argparse.Namespace) -> int:
             "transitions": found.transitions,
             "depth": found.depth,
         }
-        files.append(file_report(item.model, "check", outcome.results, details, saved, statistics))
+        results, remarks = _judged(item.model, outcome.results)
+        files.append(file_report(item.model, "check", results, details, saved, statistics, remarks))
     return finish(arguments, files, loaded, started)
 
 
@@ -214,8 +220,18 @@ def single_phases(arguments: argparse.Namespace) -> int:
         saved = save_first(item.model, outcome.results, arguments.trace)
         details = ["\n".join(lines), *evidence(item.model, outcome.results)]
         details += [f"trace saved to {path}" for path in saved.values()]
-        files.append(file_report(item.model, "verify", outcome.results, details, saved))
+        results, remarks = _judged(item.model, outcome.results)
+        files.append(file_report(item.model, "verify", results, details, saved, remarks=remarks))
     return finish(arguments, files, loaded, started)
+
+
+def _judged(model: RoundModel, results: Sequence[Result]) -> tuple[tuple[Result, ...], tuple[Remark, ...]]:
+    """The results, without those that rest on what no run does, and what to know beside them."""
+    from quorate.methods.heardof.vacuity import impossible, remarks
+    from quorate.methods.vacuity import withheld
+
+    nothing = impossible(model)
+    return withheld(results, nothing), () if nothing else remarks(model)
 
 
 def evidence(model: RoundModel, results: Sequence[Result]) -> list[str]:

@@ -198,7 +198,8 @@ def _report(model: Model, answer: Answer, arguments: argparse.Namespace) -> File
             for event in answer.events
         ],
     }
-    return FileReport(model.source.path, model.source.sha256, answer.results, expected, (), {}, statistics)
+    path, digest = model.source.path, model.source.sha256
+    return FileReport(path, digest, answer.results, expected, (), {}, statistics, answer.remarks)
 
 
 def _with_details(verified: Verified, arguments: argparse.Namespace, several: bool) -> FileReport:

@@ -51,6 +51,7 @@ def file_document(model: Model, answer: Answer, expected: Sequence[str]) -> dict
         "results": [_result(model, result, wanted) for result, wanted in zip(answer.results, expected, strict=True)],
         "proofs": [_proof(model, proof) for proof in answer.proofs],
         "established": list(answer.established),
+        "warnings": [remark.text for remark in answer.remarks],
         "story": [
             {"seconds": event.seconds, "method": event.method, "event": event.kind, "text": event.text}
             for event in answer.events

@@ -18,6 +18,7 @@ from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "random simulation"
 BATCH = 4096
+NO_RUN = "there is no initial state at these sizes, so there is nothing to check; take other sizes"
 Progress = Callable[[str], None]
 
 
@@ -112,16 +113,17 @@ def simulate(
     except CompilerError as problem:
         notes.append(f"{problem}: it makes random runs about 100 times faster")
         make = campaign.plain
+    empty = False
     while campaign.runs < runs and time.monotonic() < ends:
         if not make(min(BATCH, runs - campaign.runs)):
-            notes.append("there is no initial state at these sizes")
+            empty = True
             break
         progress(f"{campaign.runs:,} runs, {campaign.steps:,} steps, {len(campaign.best)} properties violated")
     results = []
     for item in instance.model.safety:
         trace: Trace | None = None
         verdict: Verdict = "unknown"
-        reason = f"not violated in {campaign.runs:,} random runs of up to {depth} steps"
+        reason = f"not violated in {campaign.runs:,} random runs of up to {depth} steps" if not empty else NO_RUN
         if item.name in campaign.best:
             path = campaign.best[item.name]
             found = trace_of(instance, campaign.reference, path, lambda state: state, item.name)

@@ -24,16 +24,22 @@ Progress = Callable[[str], None]
 
 METHOD = "bounded model checking"
 
+NO_INITIAL_STATE = "there is no initial state at these sizes, so there is nothing to check; take other sizes"
+
 LARGEST_UNIFORM_SIZE = 3
 """Finite searches over all sizes try every sort with 1, 2, .. up to this many elements."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a finite search established: a trace, or the depth up to which there is none at these sizes."""
+    """What a finite search established: a trace, or the depth up to which there is none at these sizes.
+
+    `empty`: there is not even an initial state, so that the search says nothing.
+    """
 
     trace: Trace | None
     depth: int
+    empty: bool = False
 
 
 def uniform_sizes(model: RelationalModel, size: int) -> dict[Sort, int]:
@@ -85,6 +91,8 @@ def _finite_search(
             answer = run.solve((-run.circuit.conj(literals),), left) if left > 0 else None
             if answer is None:
                 return Found(None, reached - 1) if reached else None
+            if not reached and not answer and run.solve((), ends - time.monotonic()) is False:
+                return Found(None, depth, empty=True)
             if answer:
                 violated = next(p for p, lit in zip(properties, literals, strict=True) if not run.solver.holds(lit))
                 return Found(run.trace("run", violated.name), reached)
@@ -151,6 +159,8 @@ def _hunt(
         found = finite_search(model, properties, sizes, depth, limits, limits.timeout)
         if found is None:
             return None, "the search did not finish within its limits"
+        if found.empty:
+            return None, NO_INITIAL_STATE
         within = f"no violation within {_steps(found.depth)}"
         return found.trace, within if found.depth == depth else f"{within}; the time limit stopped the search there"
     best: Trace | None = None

@@ -22,9 +22,19 @@ from quorate.methods.induction.obligations import is_trivial
 from quorate.methods.inference.language import total_orders
 from quorate.methods.inference.states import Array
 from quorate.methods.liveness.check import check_liveness
-from quorate.methods.liveness.claims import Missing, Support, are_valid, claims_of, entailed, hard_goals, joined, support
+from quorate.methods.liveness.claims import (
+    Missing,
+    Support,
+    are_valid,
+    claims_of,
+    entailed,
+    hard_goals,
+    joined,
+    support,
+)
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
+from quorate.methods.vacuity import unfair
 from quorate.models.relational import Liveness, Named, RelationalModel
 from quorate.models.temporal import TemporalError
 from quorate.proof import checker
@@ -89,6 +99,8 @@ def live(
             continue
         try:
             found = prove(model, item, limits, options, progress)
+            if why := unfair(model, item, (), limits):
+                raise Missing(str(why))
         except (Missing, TemporalError, CertificateError, InstanceError) as problem:
             verdict: Verdict = "unknown"
             reason = "; ".join(dict.fromkeys([*doubts.get(item.name, ()), str(problem)]))

@@ -10,6 +10,7 @@ function fileView(file, extra) {
       result.line ? h("button", { type: "button", class: "small", onclick: () => goTo(result.line) }, `line ${result.line}`) : h("span"),
       h("div", { class: "how muted small", style: null }, [result.method, result.scope, result.reason, `${result.seconds.toFixed(1)} s`].filter(Boolean).join(" · ")),
       result.formula && h("pre", { class: "formula" }, result.formula)))),
+    (file.warnings || []).map((text) => h("p", { class: "notice small" }, "! ", text)),
     file.established.length > 0 && h("p", { class: "small muted" }, "Established on the way: ", file.established.join("; ")));
   const sections = [properties];
   for (const result of file.results) if (result.trace) {
