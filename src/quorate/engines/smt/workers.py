@@ -53,6 +53,11 @@ def _serve(task: Task, connection: Connection) -> None:
             connection.send(backend.ask(question))
     except (MemoryError, KeyboardInterrupt, BrokenPipeError):
         pass
+    except Exception as problem:
+        if os.environ.get("QUORATE_DEBUG"):
+            raise
+        said = f"internal error in {task.backend}: {type(problem).__name__}: {problem}"[:500]
+        connection.send(Reply("unknown", said, backend=task.backend))
     finally:
         connection.close()
 
