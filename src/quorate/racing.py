@@ -7,7 +7,6 @@ solvers it has started end with it; and it ends by itself when the process that 
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
 import sys
@@ -18,6 +17,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal
+
+from quorate.isolation import process_context
 
 Tell = Callable[[str], None]
 Work = Callable[..., Iterator[Any]]
@@ -54,7 +55,7 @@ class Racer:
 
 def start(name: str, work: Work, *arguments: Any) -> Racer:
     """Start a racer; `work` gets the arguments and a function to say what it is doing."""
-    context: Any = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
+    context = process_context()
     ours, theirs = context.Pipe(duplex=False)
     lifeline, held = context.Pipe(duplex=False)
     sys.stdout.flush()

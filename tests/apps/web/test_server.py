@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from quorate.apps.web.server import MOST_BYTES, MOST_TEXT, Server
+from quorate.files import write_atomically
 
 LOCK = """
 sort node
@@ -68,7 +71,10 @@ def test_the_page_needs_the_token(server: Server) -> None:
     assert status == 200 and b"<!doctype html>" in body
     assert headers["X-Frame-Options"] == "DENY" and headers["Cache-Control"] == "no-store"
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
-    assert b"default-src 'none'" in body
+    policy = headers["Content-Security-Policy"].removesuffix("; frame-ancestors 'none'")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-") and policy.encode() in body
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
+    assert not any(name.lower().startswith("access-control") for name in headers)
     for path in ("/", "/?token=", "/?token=wrong", f"/?token={server.token[:-1]}"):
         assert send(server, "GET", path)[0] == 403
     assert send(server, "GET", f"/etc/passwd?token={server.token}")[0] == 404
@@ -103,9 +109,21 @@ def test_only_protocols_of_the_folder_are_seen(server: Server, folder: Path) -> 
     assert "relational/paxos.pyv" in found["library"]
     assert ask(server, "read", {"place": "folder", "name": "lock.pyv"})[1]["text"] == LOCK
     bad = ["../secret.pyv", "link.pyv", str(folder.parent / "secret.pyv"), "notes.txt", "", ".", "..", "a\x00.pyv"]
+    os.mkfifo(folder / "pipe.pyv")
+    (folder / "folder.pyv").mkdir()
+    bad += [
+        "pipe.pyv",
+        "folder.pyv",
+        ".git/a.pyv",
+        "a/../lock.pyv",
+        "C:\\lock.pyv",
+        "a\ud800.pyv",
+        "a\n.pyv",
+        "x" * 400 + ".pyv",
+    ]
     for name in (*bad, "../work/../secret.pyv", "%2e%2e/secret.pyv", "..\\secret.pyv", "missing.pyv"):
         status, answer = ask(server, "read", {"place": "folder", "name": name})
-        assert status in (403, 404), name
+        assert status in (400, 403, 404), name
         assert "secret" not in json.dumps(answer)
     assert ask(server, "read", {"place": "/etc", "name": "passwd"})[0] == 404
     assert ask(server, "read", {"place": "library", "name": "../README.md"})[0] == 403
@@ -131,9 +149,44 @@ def test_huge_and_malformed_requests_are_refused(server: Server) -> None:
     assert send(server, "POST", "/api/files", b"[" * 100_000, kind)[0] == 400
     assert send(server, "POST", "/api/nothing", b"{}", kind)[0] == 404
     assert send(server, "POST", "/api/files", None, {**kind, "Content-Length": str(MOST_BYTES + 1)})[0] == 413
-    assert send(server, "PUT", "/api/files", b"{}", kind)[0] == 501
+    assert send(server, "POST", "/api/files", None, {**kind, "Content-Length": "9" * 5000})[0] == 413
+    assert send(server, "POST", "/api/files", b"{}", {**kind, "Transfer-Encoding": "chunked"})[0] == 411
+    for method in ("PUT", "HEAD", "OPTIONS", "DELETE", "TRACE"):
+        status, body, headers = send(server, method, "/api/files", b"{}", kind)
+        assert status == 501 and headers["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert headers["Content-Type"] == "application/json" and (
+            b"Traceback" not in body and method.encode() not in body
+        )
     assert ask(server, "news", {"job": "no", "from": 0})[0] == 404
+    assert ask(server, "parse", {"name": "a.pyv", "text": "\ud800"})[0] == 400
     assert ask(server, "walk", {"name": "a.pyv", "text": LOCK, "sizes": {"node": 10**9}})[0] == 400
+
+
+def test_a_request_with_two_hosts_is_refused(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=60) as connection:
+        host = f"127.0.0.1:{server.server_address[1]}"
+        lines = [f"GET /?token={server.token} HTTP/1.1", f"Host: {host}", "Host: evil.example", "", ""]
+        connection.sendall("\r\n".join(lines).encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 403")
+
+
+def test_what_goes_wrong_inside_stays_inside(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(request: dict[str, Any]) -> dict[str, Any]:
+        raise ZeroDivisionError("a secret path")
+
+    server.desk.asked["files"] = fail
+    assert ask(server, "files", {}) == (500, {"error": "internal error"})
+    assert capsys.readouterr().err == "quorate ui: internal error: ZeroDivisionError: a secret path\n"
+
+
+def test_links_beside_a_file_lead_nowhere(folder: Path) -> None:
+    """A file is written beside its target first; nobody can lay a link there that is followed."""
+    victim = folder.parent / "victim"
+    for name in (".new.pyv.part", f".new.pyv.{os.getpid()}.part"):
+        (folder / name).symlink_to(victim)
+    (folder / "new.pyv").symlink_to(victim)
+    write_atomically(folder / "new.pyv", "sort node\n")
+    assert not victim.exists() and not (folder / "new.pyv").is_symlink()
 
 
 def test_texts_are_parsed_and_never_more(server: Server) -> None:

@@ -1,12 +1,13 @@
 import os
 import stat
 import sys
+import tempfile
 
 import pytest
 
 from quorate.engines.explicit import compile as compile_module
 from quorate.engines.explicit import native
-from quorate.engines.explicit.compile import CompilerError, cache_folder, find_compiler, load_library
+from quorate.engines.explicit.compile import CacheWarning, CompilerError, cache_folder, find_compiler, load_library
 from quorate.engines.explicit.expressions import Graph
 from quorate.engines.explicit.system import Rule, System
 
@@ -87,7 +88,8 @@ def test_a_path_without_compilers(monkeypatch, tmp_path):
     assert find_compiler() is None
     find_compiler.cache_clear()
     monkeypatch.setattr(compile_module, "find_spec", lambda name: object() if name == "ziglang" else None)
-    assert find_compiler() == (sys.executable, "-m", "ziglang", "cc")
+    found = find_compiler()
+    assert found is not None and found[:3] == (sys.executable, "-I", "-S") and found[-1] == "cc" and "ziglang" in found
 
 
 def test_the_order_in_which_compilers_are_looked_for(monkeypatch, tmp_path):
@@ -179,10 +181,123 @@ def no_home():
 
 
 @pytest.mark.parametrize("kind", ["a file", "read-only", "no home"])
-def test_a_cache_that_cannot_be_used_is_replaced(kind, monkeypatch, tmp_path):
+def test_without_a_cache_nothing_is_kept(kind, monkeypatch, tmp_path):
     unusable(kind, monkeypatch, tmp_path)
-    folder = cache_folder()
-    assert folder.name.startswith("quorate-") and tmp_path not in folder.parents
-    assert cache_folder() == folder
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert cache_folder() is None
     assert load_library(TEXT.format(13)).answer() == 13
     assert not (tmp_path / "cache" / "quorate").exists() or compiled(tmp_path / "cache") == []
+    assert not list(tmp_path.glob("quorate-*"))
+
+
+def test_a_relative_cache_is_not_used(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_folder() == tmp_path / "home" / ".cache" / "quorate" and not (tmp_path / "here").exists()
+
+
+def test_only_the_user_can_write_the_cache(tmp_path):
+    (tmp_path / "cache" / "quorate").mkdir(parents=True, mode=0o755)
+    load_library(TEXT.format(1))
+    [kept] = compiled(tmp_path / "cache")
+    for path in (tmp_path / "cache" / "quorate", tmp_path / "cache" / "quorate" / kept):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+def link_folder(cache):
+    cache.rename(cache.with_name("elsewhere"))
+    cache.symlink_to("elsewhere")
+
+
+def open_base(cache):
+    cache.parent.chmod(0o777)
+
+
+def give_away(cache):
+    os.chown(cache, 12345, 12345)
+
+
+@pytest.mark.parametrize("change", [link_folder, open_base, give_away])
+def test_a_folder_that_others_can_change_is_not_used(change, tmp_path):
+    if change is give_away and os.geteuid() != 0:
+        pytest.skip("only root gives folders away")
+    cache = tmp_path / "cache" / "quorate"
+    load_library(TEXT.format(1))
+    [before] = compiled(tmp_path / "cache")
+    change(cache)
+    with pytest.warns(CacheWarning, match="compiled engines are not kept"):
+        assert load_library(TEXT.format(2)).answer() == 2
+    assert compiled(tmp_path / "cache") == [before]
+
+
+def other_content(kept, evil):
+    kept.write_bytes(evil.read_bytes())
+
+
+def other_mode(kept, evil):
+    kept.chmod(0o777)
+
+
+def other_owner(kept, evil):
+    os.chown(kept, 12345, 12345)
+
+
+def symbolic_link(kept, evil):
+    kept.unlink()
+    kept.symlink_to(evil)
+
+
+def hard_link(kept, evil):
+    os.link(kept, evil.with_name("again.so"))
+
+
+def other_key(kept, evil):
+    """The library of another text under this one's name, with the sum that belongs to the other."""
+    evil.rename(kept.with_name(f"{kept.name.partition('-')[0]}-{evil.name.partition('-')[2]}"))
+    kept.unlink()
+
+
+def pipe(kept, evil):
+    kept.unlink()
+    kept.mkdir()
+
+
+CHANGES = [other_content, other_mode, other_owner, symbolic_link, hard_link, other_key, pipe]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_library_that_was_tampered_with_is_compiled_anew(change, tmp_path):
+    if change is other_owner and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    cache, mark = tmp_path / "cache", tmp_path / "mark"
+    start = f'#include <stdio.h>\n__attribute__((constructor)) void run(void) {{ fclose(fopen("{mark}", "w")); }}'
+    load_library(f"{start} int answer(void) {{ return 666; }}\n")
+    [evil] = (cache / "quorate").iterdir()
+    mark.unlink()
+    load_library(TEXT.format(5))
+    kept = next(path for path in (cache / "quorate").iterdir() if path != evil)
+    change(kept, evil)
+    with pytest.warns(CacheWarning, match="a compiled engine is not used"):
+        assert load_library(TEXT.format(5)).answer() == 5
+    assert not mark.exists()
+
+
+# -- no program from the current folder ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", ["", ".", "tools", "{here}"])
+def test_compilers_of_the_current_folder_are_not_run(entry, monkeypatch, tmp_path):
+    here = tmp_path / "here"
+    (here / "tools").mkdir(parents=True)
+    for folder in (here, here / "tools"):
+        for name in ("cc", "gcc", "clang", "as", "ld", "collect2", "cc1"):
+            script(folder, name, f"open({str(tmp_path / 'mark')!r}, 'w')\nraise SystemExit(1)\n")
+        (folder / "mark.h").write_text("#error included")
+    monkeypatch.setenv("PATH", os.pathsep.join([entry.format(here=here), os.environ["PATH"]]))
+    monkeypatch.setenv("CPATH", entry.format(here="."))
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("CC", str(here / "cc"))
+    text = f'#if __has_include("mark.h")\n#error found\n#endif\n{TEXT.format(3)}'
+    assert load_library(text).answer() == 3
+    assert not (tmp_path / "mark").exists()

@@ -669,5 +669,7 @@ def test_what_is_refused(problems: Problems, text: str) -> None:
 
 
 def test_old_files_with_a_symbol_declared_twice(problems: Problems) -> None:
-    text = "#lang ivy1.1\nrelation next(X, Y)\nrelation next(X)\nindividual a, b\naction link = { next(a, b) := true }\n"
+    text = (
+        "#lang ivy1.1\nrelation next(X, Y)\nrelation next(X)\nindividual a, b\naction link = { next(a, b) := true }\n"
+    )
     assert [item.code for item in problems(text)][0] == "Q0205"

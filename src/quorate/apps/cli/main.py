@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TextIO, cast
 
 from quorate import __version__
 from quorate.apps.cli.terminal import Visible, visible
+from quorate.isolation import started_as_program
 
 EPILOG = """\
 exit codes: 0 every property has its expected verdict; 1 some property does not; 2 usage, parse, type or internal error;
@@ -317,6 +318,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.prog += f" {arguments.verb}"
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     sys.setrecursionlimit(20_000)
+    if started_as_program():
+        _show_warnings_in_a_line()
     try:
         from quorate.apps.cli import commands
 
@@ -333,6 +336,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(visible(_bug_report(problem)), file=sys.stderr)
         return 2
+
+
+def _show_warnings_in_a_line() -> None:
+    import warnings
+
+    warnings.formatwarning = lambda message, *others: f"warning: {message}\n"
 
 
 def _bug_report(problem: Exception) -> str:

@@ -108,6 +108,25 @@ def _proof(model: Model, proof: Proof) -> dict[str, Any]:
     }
 
 
+def _script(names: Iterable[str]) -> str:
+    return "\n".join(static(name) for name in names)
+
+
+def policy(scripts: Iterable[str], live: bool) -> str:
+    """What a page with these scripts may do: run them and nothing else; and, if it is live, talk to its server."""
+    digest = base64.b64encode(hashlib.sha256(_script(scripts).encode()).digest()).decode()
+    parts = [
+        "default-src 'none'",
+        f"script-src 'sha256-{digest}'",
+        "style-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "connect-src 'self'" if live else "connect-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return "; ".join(parts)
+
+
 def html(
     data: dict[str, Any],
     scripts: Iterable[str] = (*SHARED, "report_main.js"),
@@ -115,19 +134,7 @@ def html(
     live: bool = False,
 ) -> str:
     """The page around some data; a live one may talk to the server it comes from."""
-    script = "\n".join(static(name) for name in scripts)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src 'sha256-{digest}'",
-            "style-src 'unsafe-inline'",
-            "img-src data: blob:",
-            "connect-src 'self'" if live else "connect-src 'none'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
+    listed = tuple(scripts)
     embedded = (
         json.dumps(data, ensure_ascii=False)
         .replace("<", "\\u003c")
@@ -136,8 +143,8 @@ def html(
     )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(listed, live)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>\n{static('page.css')}</style>\n</head>\n<body>\n"
-        f'<script type="application/json" id="data">{embedded}</script>\n<script>{script}</script>\n</body>\n</html>\n'
+        f'<script type="application/json" id="data">{embedded}</script>\n<script>{_script(listed)}</script>\n</body>\n</html>\n'
     )

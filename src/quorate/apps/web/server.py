@@ -26,8 +26,9 @@ from urllib.parse import parse_qs, urlsplit
 from quorate import __version__
 from quorate.apps.cli.library import library_folder
 from quorate.apps.cli.reports import diagnostic_json
-from quorate.apps.web.page import SHARED, html
+from quorate.apps.web.page import SHARED, html, policy
 from quorate.files import write_atomically
+from quorate.isolation import command
 from quorate.lang import detect, parse_model
 from quorate.lang.diagnostics import Diagnostic, LanguageError
 from quorate.models.source import Source
@@ -60,10 +61,12 @@ class Shelf:
         self.places = {"folder": folder.resolve()} | ({"library": library.resolve()} if library else {})
 
     def find(self, place: str, name: str) -> Path:
-        """The file of a name, if it is one of those that may be seen."""
+        """The file of a name, if it is one of those that may be seen: no way up, nothing hidden, no link that leads outside."""
         root = self.places.get(place)
-        if root is None or not name or "\x00" in name:
+        if root is None or not name or not name.isprintable():
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such file")
+        if os.path.isabs(name) or "\\" in name or any(part.startswith(".") for part in name.split("/")):
+            raise Refused(HTTPStatus.FORBIDDEN, "this file is not in the folder")
         path = (root / name).resolve()
         if not path.is_relative_to(root) or path == root:
             raise Refused(HTTPStatus.FORBIDDEN, "this file is not in the folder")
@@ -87,6 +90,8 @@ class Shelf:
     def read(self, place: str, name: str) -> Document:
         path = self.find(place, name)
         try:
+            if not path.is_file():
+                raise Refused(HTTPStatus.NOT_FOUND, "there is no such file")
             if path.stat().st_size > MOST_TEXT:
                 raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "this file is too large for the page")
             text = path.read_text(encoding="utf-8")
@@ -96,9 +101,9 @@ class Shelf:
 
     def write(self, name: str, text: str) -> Document:
         path = self.find("folder", name)
-        if not path.parent.is_dir():
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such folder")
         try:
+            if not path.parent.is_dir():
+                raise Refused(HTTPStatus.NOT_FOUND, "there is no such folder")
             write_atomically(path, text)
         except OSError as problem:
             raise Refused(HTTPStatus.FORBIDDEN, f"cannot write: {problem.strerror}") from None
@@ -112,15 +117,13 @@ class Worker:
     """A process that does a piece of work and tells about it line by line."""
 
     def __init__(self, request: Document) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "quorate.apps.web.work"],
+            command("quorate.apps.web.work"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             encoding="utf-8",
-            env=environment,
             start_new_session=True,
         )
         self.lines: list[Document] = []
@@ -272,7 +275,7 @@ class Desk:
     def news(self, request: Document) -> Document:
         """What has happened since the last question; waits a little if nothing has."""
         worker = self.jobs.get(request.get("job"))
-        return {"news": worker.wait_for(_number(request, "from", 0, 10**9), 10.0), "ended": worker.ended}
+        return {"news": worker.wait_for(_whole(request, "from"), 10.0), "ended": worker.ended}
 
     def cancel(self, request: Document) -> Document:
         self.jobs.get(request.get("job")).stop()
@@ -291,7 +294,7 @@ class Desk:
         return {**found[0], "walk": self.walks.add(worker)}
 
     def state(self, request: Document) -> Document:
-        ask = {"ask": "state", "state": _number(request, "state", 0, 10**9)}
+        ask = {"ask": "state", "state": _whole(request, "state")}
         return self.walks.get(request.get("walk")).answer(ask)
 
     def share(self, request: Document) -> Document:
@@ -322,6 +325,10 @@ def _text(request: Document, name: str, most: int = MOST_TEXT) -> str:
         raise Refused(HTTPStatus.BAD_REQUEST, f"{name} is missing")
     if len(value) > most:
         raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{name} is too large")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused(HTTPStatus.BAD_REQUEST, f"{name} is not text") from None
     return value
 
 
@@ -335,6 +342,10 @@ def _number(request: Document, name: str, least: int, most: int) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         raise Refused(HTTPStatus.BAD_REQUEST, f"{name} is a number from {least} to {most}")
     return value
+
+
+def _whole(request: Document, name: str) -> int:
+    return int(_number(request, name, 0, 10**9))
 
 
 def _diagnostic(item: Diagnostic) -> Document:
@@ -352,7 +363,8 @@ class Server(ThreadingHTTPServer):
     def __init__(self, folder: Path, port: int = 0, token: str | None = None) -> None:
         self.token = token or secrets.token_urlsafe(24)
         self.desk = Desk(Shelf(folder, library_folder()))
-        self.page = html({"version": __version__}, (*SHARED, "ui.js"), "Quorate", live=True)
+        scripts = (*SHARED, "ui.js")
+        self.page, self.policy = html({"version": __version__}, scripts, "Quorate", live=True), policy(scripts, True)
         super().__init__(("127.0.0.1", port), Handler)
 
     @property
@@ -362,6 +374,9 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/?token={self.token}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that breaks off concerns nobody."""
 
     def server_close(self) -> None:
         self.desk.close()
@@ -391,10 +406,14 @@ class Handler(BaseHTTPRequestHandler):
             self._send(refused.status, json.dumps({"error": refused.reason}), "application/json")
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
             self.close_connection = True
+        except Exception as problem:
+            self.close_connection = True
+            print(f"quorate ui: internal error: {type(problem).__name__}: {problem}", file=sys.stderr)
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, '{"error": "internal error"}', "application/json")
 
     def _check_origin(self) -> None:
-        host = self.headers.get("Host", "")
-        if host not in self.server.hosts:
+        host = self.headers.get_all("Host", [])
+        if len(host) != 1 or host[0] not in self.server.hosts:
             raise Refused(HTTPStatus.FORBIDDEN, "this server answers to its own address only")
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{name}" for name in self.server.hosts}:
@@ -413,7 +432,7 @@ class Handler(BaseHTTPRequestHandler):
         self._check_token(parse_qs(address.query).get("token", [""])[0])
         if address.path != "/":
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
-        self._send(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
+        self._send(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8", self.server.policy)
 
     def _answer(self) -> None:
         self._check_token(self.headers.get("X-Quorate-Token", ""))
@@ -422,10 +441,11 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such question")
         if self.headers.get("Content-Type", "").partition(";")[0] != "application/json":
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "requests are JSON")
-        length = self.headers.get("Content-Length", "")
+        lengths = self.headers.get_all("Content-Length", [])
+        length = lengths[0] if len(lengths) == 1 and "Transfer-Encoding" not in self.headers else ""
         if not length.isascii() or not length.isdigit():
             raise Refused(HTTPStatus.LENGTH_REQUIRED, "the request does not say how long it is")
-        if int(length) > MOST_BYTES:
+        if len(length) > 20 or int(length) > MOST_BYTES:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
         try:
             request = json.loads(self.rfile.read(int(length)).decode("utf-8"))
@@ -435,7 +455,12 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.BAD_REQUEST, "the request is not an object")
         self._send(HTTPStatus.OK, json.dumps(question(request), ensure_ascii=False), "application/json")
 
-    def _send(self, status: HTTPStatus, text: str, kind: str) -> None:
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What cannot even be read as a request is refused like the rest."""
+        self.close_connection = True
+        self._send(HTTPStatus(code), '{"error": "this is not a request of the page"}', "application/json")
+
+    def _send(self, status: HTTPStatus, text: str, kind: str, policy: str = "default-src 'none'") -> None:
         body = text.encode("utf-8", "replace")
         self.send_response(status)
         self.send_header("Content-Type", kind)
@@ -446,9 +471,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
         self.send_header("Cross-Origin-Opener-Policy", "same-origin")
-        self.send_header("Content-Security-Policy", "frame-ancestors 'none'")
+        self.send_header("Content-Security-Policy", f"{policy}; frame-ancestors 'none'")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Requests are not logged: their addresses carry the token."""

@@ -5,9 +5,11 @@ It needs the optional package CuPy (`pip install quorate[gpu]`) and a device; wi
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
+from quorate.engines.explicit.compile import cache_folder
 from quorate.engines.explicit.emit import fill
 from quorate.engines.explicit.native import SymmetryTables, Words
 from quorate.engines.explicit.reference import FINISHED, OUT_OF_MEMORY, RUNNING, STOPPED, Exploration, Reference, Status
@@ -33,6 +35,10 @@ class GpuError(Exception):
 
 
 def load_cupy() -> Any:
+    """CuPy, told to keep what it compiles where our own engines are kept."""
+    kept = cache_folder()
+    name, value = ("CUPY_CACHE_DIR", str(kept / "cupy")) if kept else ("CUPY_CACHE_IN_MEMORY", "1")
+    os.environ.setdefault(name, value)
     try:
         import cupy
     except ImportError:

@@ -6,10 +6,8 @@ never the run.  Read `session` next for the interface in terms of formulas.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -19,6 +17,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from quorate.engines.smt.backends import Reply, Task, open_backend
+from quorate.isolation import process_context
 
 Result = TypeVar("Result")
 
@@ -43,10 +42,6 @@ class _Running:
         return self.asked_at + self.task.wall_seconds + GRACE_SECONDS
 
 
-def _context() -> Any:
-    return multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
-
-
 def _serve(task: Task, connection: Connection) -> None:
     """The life of a worker: answer each question in order, then end."""
     try:
@@ -58,6 +53,11 @@ def _serve(task: Task, connection: Connection) -> None:
             connection.send(backend.ask(question))
     except (MemoryError, KeyboardInterrupt, BrokenPipeError):
         pass
+    except Exception as problem:
+        if os.environ.get("QUORATE_DEBUG"):
+            raise
+        said = f"internal error in {task.backend}: {type(problem).__name__}: {problem}"[:500]
+        connection.send(Reply("unknown", said, backend=task.backend))
     finally:
         connection.close()
 
@@ -97,7 +97,7 @@ def _preload(tasks: Iterable[Task]) -> None:
 
 
 def _start(number: int, task: Task, offset: int = 0) -> _Running:
-    context = _context()
+    context = process_context()
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_serve, args=(task, theirs), daemon=True)
     process.start()
@@ -177,7 +177,7 @@ def _lost(running: _Running) -> Reply:
 
 def guarded(function: Callable[..., Result], *args: Any, timeout: float, memory_mb: int) -> Result | None:
     """Call a function in a process of its own; None if it overruns the time or memory limit, or crashes."""
-    context = _context()
+    context = process_context()
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_call, args=(theirs, memory_mb, function, args), daemon=True)
     process.start()
