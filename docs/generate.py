@@ -40,7 +40,8 @@ def supported_subset() -> str:
 def entry(item: Construct) -> str:
     code = f" ({item.refused})" if item.refused else ""
     body = "".join(f"  {line}\n" if line else "\n" for line in item.example.splitlines())
-    return f"- **{item.name}**{code}\n\n  ```{item.language}\n{body}  ```\n\n"
+    note = f"  {item.note}\n\n" if item.note else ""
+    return f"- **{item.name}**{code}\n\n  ```{item.language}\n{body}  ```\n\n{note}"
 
 
 def diagnostics() -> str:

@@ -17,14 +17,16 @@ class Construct:
     name: str
     example: str
     refused: str | None = None
+    note: str = ""
+    """What the example does not say by itself, for people."""
 
 
 def pyv(name: str, example: str, refused: str | None = None) -> Construct:
     return Construct("pyv", name, example, refused)
 
 
-def ivy(name: str, example: str, refused: str | None = None) -> Construct:
-    return Construct("ivy", name, example, refused)
+def ivy(name: str, example: str, refused: str | None = None, note: str = "") -> Construct:
+    return Construct("ivy", name, example, refused, note)
 
 
 NODE = "sort node\n"
@@ -154,6 +156,9 @@ CONSTRUCTS = (
     ivy(
         "`interpret` as `bv[1]` to `bv[4]`, with arithmetic that wraps around",
         TYPE + "interpret node -> bv[2]\naxiom X:node + 1 ~= X",
+        note="What is proved then holds for a sort of this size, and every verdict says so: `all sizes; node is bv[2]: 4 elements`."
+        " Where the interpretation stands in the `implementation` of an isolate, Ivy uses it for that isolate alone; Quorate reads"
+        " a file as one program, as it will run, and uses it everywhere.",
     ),
     ivy("`interpret` as wider bit vectors", TYPE + "interpret node -> bv[32]", "Q0104"),
     ivy(
@@ -166,11 +171,29 @@ CONSTRUCTS = (
         TYPE
         + "type msg = struct {\n  src : node,\n  seen(N:node) : bool\n}\nrelation sent(M:msg)\naction send(n:node) = {\n"
         "  var m : msg;\n  m.src := n;\n  m.seen(N) := N = n;\n  sent(m) := true\n}\nexport send\nsafety sent(M) -> M.seen(M.src)",
+        note="Structs with the same fields are the same, as Ivy has it. That there is a struct for all values of fields is not"
+        " assumed; a step that assigns a field is taken where the struct that results exists.",
     ),
     ivy("variant types", TYPE + "variant leader of node", "Q0104"),
     ivy("defined relations", STATE + "relation idle(N:node) = ~held(N)\nsafety idle(N) | held(N)"),
     ivy("`definition`", STATE + "relation idle(N:node)\ndefinition idle(N) = ~held(N)\nsafety idle(N) | held(N)"),
+    ivy(
+        "definitions in any order",
+        STATE + "relation busy = ~idle\nrelation idle = forall N. ~held(N)\nsafety busy | idle",
+    ),
+    ivy("free variables in definitions", STATE + "relation idle(N:node) = ~held(M)", "Q0221"),
+    ivy(
+        "definitions whose parameters are symbols",
+        STATE + "individual c : node\nrelation idle(N:node)\ndefinition idle(c) = ~held(c)",
+        "Q0205",
+    ),
     ivy("axioms and properties", TYPE + "relation le(X:node, Y:node)\naxiom le(X, X)\nproperty le(X, X)"),
+    ivy(
+        "axioms about what changes, up to version 1.6",
+        "#lang ivy1.6\ntype node\nrelation held(N:node)\naxiom ~held(N)\ninit ~held(N)\naction take(n:node) = { held(n) := true }",
+        note="They are assumed of every state: a step to a state in which one fails is not taken.",
+    ),
+    ivy("axioms about what changes, from version 1.7 on", STATE + "axiom ~held(N)", "Q0211"),
     ivy(
         "modules and `instantiate`",
         "#lang ivy1.7\nmodule order(r) = {\n  axiom r(X, X)\n}\ntype node\nrelation le(X:node, Y:node)\ninstantiate order(le)",

@@ -42,7 +42,7 @@ _TOKEN = re.compile(r"\s*(?:(?P<open>\()|(?P<close>\))|\|(?P<quoted>[^|]*)\||(?P
 _BINARY: dict[type[Term], str] = {Implies: "->", Iff: "<->", Equal: "="}
 _NUMBER = re.compile(r"-?[0-9]{1,1000}")
 """Longer numbers are refused: Python itself refuses to read or print them."""
-MAX_NESTING = 300
+MAX_NESTING = 500
 """How deep terms may be nested; a term over ten levels is rare, and every walk over a term recurs into it."""
 _ARITH = ("+", "-", "*", "<", "<=", ">", ">=")
 _WORDS = {"forall", "exists", "and", "or", "not", "ite", "true", "false"}
@@ -196,7 +196,7 @@ class _Reader:
         variables = []
         for pair in rest[0]:
             match pair:
-                case [(str(name), _), (str(sort), _)] if sort in self.sorts and _PLAIN.match(name):
+                case [(str(name), _), (str(sort), _)] if sort in self.sorts:
                     variables.append(Var(name, self.sorts[sort]))
                 case _:
                     raise SexprError("not a variable with a sort")

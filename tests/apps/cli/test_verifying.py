@@ -120,7 +120,9 @@ def test_nothing_of_a_state_is_shown_as_it_stands(capsys: pytest.CaptureFixture[
             }
             if "certificate" in item:
                 body = {key: value for key, value in item["certificate"].items() if key != "digest"}
-                body["invariants"].append({"name": boast, "formula": "(forall ((X node)) (= X X))"})
+                body["invariants"].append(
+                    {"name": boast, "formula": "(forall ((|your printer| node)) (= |your printer| |your printer|))"}
+                )
                 item["certificate"] = {**body, "digest": digest(body)}
     Path("state.json").write_text(json.dumps(document))
     capsys.readouterr()

@@ -12,7 +12,8 @@ from typing import Any
 from quorate.lang.diagnostics import LanguageError
 from quorate.lang.extend import print_formulas
 from quorate.logic.printing import show
-from quorate.logic.terms import Term
+from quorate.logic.terms import Quantified, Term, Var
+from quorate.logic.transform import substitute
 from quorate.models.forms import Model, NoForm, relational_form
 from quorate.models.process import ProcessModel
 from quorate.models.relational import RelationalModel
@@ -118,11 +119,20 @@ def _scope(model: Model, certificate: Certificate) -> str:
 def _lemmas(model: Model, certificate: Certificate) -> tuple[Lemma, ...]:
     """The invariants of a certificate, printed from what was read; names that are no plain words are replaced."""
     listed = [pair for pair in certificate.invariant_terms(relational_form(model)) if pair[0] not in certificate.safety]
-    texts = _texts(model, [term for _, term in listed])
+    texts = _texts(model, [_renamed(term) for _, term in listed])
     names = [
         name if re.fullmatch(r"[A-Za-z0-9_.]{1,60}", name) else f"lemma_{i}" for i, (name, _) in enumerate(listed, 1)
     ]
     return tuple(Lemma(name, text) for name, text in zip(names, texts, strict=True))
+
+
+def _renamed(term: Term, depth: int = 1) -> Term:
+    """The term with variables named by us."""
+    if isinstance(term, Quantified):
+        ours = tuple(Var(f"X{number}", v.sort) for number, v in enumerate(term.variables, depth))
+        body = substitute(term.body, dict(zip(term.variables, ours, strict=True)))
+        return type(term)(ours, _renamed(body, depth + len(ours)))
+    return term.rebuild(tuple(_renamed(child, depth) for child in term.children))
 
 
 def _texts(model: Model, terms: list[Term]) -> list[str]:
