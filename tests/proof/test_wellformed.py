@@ -86,9 +86,8 @@ RIGID = Symbol("rigid", (), BOOL)
 BROKEN = {
     "changes mid, which cannot change": replace(MODEL, transitions=(replace(SET, updates=(Update(MID, (), TRUE),)),)),
     "changes a symbol twice": replace(MODEL, transitions=(replace(SET, updates=SET.updates * 2),)),
-    "two transitions are called t": replace(MODEL, transitions=(SET, SET)),
     "two properties are called safe": replace(MODEL, safety=MODEL.safety * 2),
-    "two symbols are called mid": replace(MODEL, symbols=(*MODEL.symbols, Symbol("mid", (), BOOL))),
+    "two symbols are called mid": replace(MODEL, symbols=(*MODEL.symbols, Symbol("mid", (NODE,), BOOL))),
     "the axiom wrong speaks of what can change": replace(MODEL, axioms=(Named("wrong", neg(TOP())),)),
     "speaks of rigid": replace(MODEL, transitions=(replace(SET, guard=RIGID()),)),
     "under the name of something else": replace(

@@ -672,4 +672,4 @@ def test_old_files_with_a_symbol_declared_twice(problems: Problems) -> None:
     text = (
         "#lang ivy1.1\nrelation next(X, Y)\nrelation next(X)\nindividual a, b\naction link = { next(a, b) := true }\n"
     )
-    assert [item.code for item in problems(text)][0] == "Q0205"
+    assert next(item.code for item in problems(text)) == "Q0205"
