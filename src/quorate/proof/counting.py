@@ -102,9 +102,7 @@ def _is_rigid(term: Term) -> bool:
     return not any(symbol.mutable for symbol in symbols_of(term))
 
 
-def _bounds(
-    variables: Sequence[Var], formula: Term, readings: Mapping[Sort, Reading]
-) -> tuple[list[Var], list[Bound]]:
+def _bounds(variables: Sequence[Var], formula: Term, readings: Mapping[Sort, Reading]) -> tuple[list[Var], list[Bound]]:
     """The variables under outermost quantifiers, and what the conjuncts say of all of them."""
     inner: list[Var] = []
     bounds: list[Bound] = []

@@ -425,7 +425,9 @@ def read(model: RelationalModel, document: Any) -> LivenessCertificate:
     body = {key: value for key, value in document.items() if key != "digest"}
     expected = {"format", "version", "protocol", "sha256", "verdict", "properties"}
     if body.get("version") != VERSION:
-        raise CertificateError(f"the certificate has version {body.get('version')!r}, not {VERSION}; prove the property again")
+        raise CertificateError(
+            f"the certificate has version {body.get('version')!r}, not {VERSION}; prove the property again"
+        )
     if set(body) != expected or body["verdict"] != "proved":
         raise CertificateError("the certificate has unknown or missing fields")
     if document.get("digest") != certificates.digest(body):

@@ -199,7 +199,6 @@ class _Asked:
         below, above = (self.follows(forall((x,), exists((y,), formula))) is True for formula in (lower, upper))
         return below, above
 
-
     def is_dense(self, order: Order) -> bool:
         """Is there something between any two elements?  Not in a finite world."""
         if self.world is not None:

@@ -22,7 +22,16 @@ from quorate.methods.induction.obligations import is_trivial
 from quorate.methods.inference.language import total_orders
 from quorate.methods.inference.states import Array
 from quorate.methods.liveness.check import check_liveness
-from quorate.methods.liveness.claims import Missing, Support, are_valid, claims_of, entailed, hard_goals, joined, support
+from quorate.methods.liveness.claims import (
+    Missing,
+    Support,
+    are_valid,
+    claims_of,
+    entailed,
+    hard_goals,
+    joined,
+    support,
+)
 from quorate.methods.liveness.samples import Samples, collect, largest_sizes
 from quorate.methods.liveness.stages import LEVELS, Search
 from quorate.models.relational import Liveness, Named, RelationalModel

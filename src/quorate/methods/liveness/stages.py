@@ -380,6 +380,7 @@ class _Literals:
 
     def __init__(self, samples: Samples, variables: tuple[Var, ...], counting: Counting) -> None:
         self.samples, self.variables, self.counting = samples, variables, counting
+        self.endless = not all(counting.is_finite(sort) for sort in samples.model.sorts)
         self.model, self.item = samples.model, samples.item
         self.pairs = (*samples.pairs, *samples.wild)
         self.kind = numpy.concatenate([pairs.kind for pairs in self.pairs])
@@ -597,7 +598,11 @@ class _Literals:
     # -- fairness --------------------------------------------------------------------------------------------------
 
     def best_fair(self, fairness: Fairness, active: Array, count: int, most: int) -> _Part | None:
-        """The condition, of at most so many literals, under which an assumption cannot be due forever."""
+        """The condition, of as few literals as possible, at most so many, under which an assumption cannot be due forever.
+
+        Where sorts are not finite, one that unreachable steps break is not taken before longer ones have been tried: perhaps
+        the samples have too few elements to show what else has to hold.
+        """
         if not len(self.full):
             return None
         base, basis, ready, taken = self._assumption(fairness)
@@ -621,8 +626,10 @@ class _Literals:
                 if limited and self.counting.unsteady(self.variables, self.model.expand(stage().formula)):
                     continue
                 best.offer(1 + len(chosen), breaks, gone, stage)
-            if best.part is not None:
+            if best.part is not None and not (self.endless and (best.part.breaks & active)[count:].any()):
                 break
+        if self.endless and not most and best.part is not None and (best.part.breaks & active)[count:].any():
+            return None
         return best.part
 
     def _assumption(self, fairness: Fairness) -> tuple[Term, list[Array], list[Array], Array]:
