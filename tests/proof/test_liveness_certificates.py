@@ -11,11 +11,14 @@ import pytest
 
 from quorate.engines.smt.session import Limits
 from quorate.lang import load, parse
-from quorate.logic.terms import TRUE, Var, conj, forall
+from quorate.logic import sexpr
+from quorate.logic.terms import TRUE, Forall, Var, conj, forall
 from quorate.methods.liveness.live import Options, live
 from quorate.models.relational import Named, RelationalModel
 from quorate.models.source import Source
 from quorate.proof import certificates, checker, liveness
+from quorate.proof.counting import Counting
+from quorate.proof.readings import readings
 
 LIBRARY = Path(__file__).parents[2] / "protocols" / "liveness"
 
@@ -266,7 +269,7 @@ def test_quantified_formulas_are_read_as_they_were_written() -> None:
 
 
 PASSED = """
-sort node
+finite sort node
 immutable relation below(node, node)
 axiom below(X, Y) & below(Y, Z) -> below(X, Z)
 axiom !below(X, X)
@@ -318,3 +321,86 @@ def test_a_rank_along_an_order() -> None:
     assert not accepts(text, [stage("rank", AT, None, "(forall ((X node) (Y node)) (below Y X))")])
     assert not accepts(text, [stage("rank", "(forall ((X node) (Y node)) (at X))", None, UP)])
     assert not accepts(text.replace("at(m) & !at(n)", "!at(n)"), [stage("rank", AT, None, UP)])
+
+
+DOWN = "(forall ((X node) (Y node)) (below Y X))"
+BELOW_A = "(forall ((X node)) (and (at X) (not (below a X))))"
+BELOW_CAP = "(forall ((X node)) (and (at X) (not (below cap X))))"
+
+
+def bounded(by: str, direction: str) -> str:
+    """Tokens below an element are passed on, one way, or dropped, as long as there are any; there may be ever more nodes."""
+    passed = PASSED.replace("finite sort", "sort").replace("liveness true ~> forall N. !at(N)", "")
+    passed = passed.replace("at(m)", f"at(m) & !below({by}, m)").replace("WHERE", f" & {direction} & !below({by}, n)")
+    return f"{passed}mutable constant cap: node\nliveness true ~> forall N. !at(N) | below({by}, N)\n"
+
+
+@pytest.mark.parametrize(
+    ("by", "direction", "formula", "order", "right"),
+    [
+        ("a", "below(m, n)", BELOW_A, UP, True),
+        ("a", "below(n, m)", BELOW_A, DOWN, True),
+        ("cap", "below(n, m)", BELOW_CAP, DOWN, True),
+        ("cap", "below(m, n)", BELOW_CAP, UP, False),
+        ("a", "below(m, n)", BELOW_A, DOWN, False),
+    ],
+)
+def test_along_an_order_that_does_not_end(by: str, direction: str, formula: str, order: str, right: bool) -> None:
+    """Below what never changes, tokens may go up; below something else, which nobody says is fixed, only down."""
+    assert accepts(bounded(by, direction), [stage("rank", formula, None, order)]) is right
+
+
+@pytest.mark.parametrize("formula", [AT, "(forall ((X node)) (and (at X) (not (below X a))))", DOWN])
+def test_what_is_not_bounded_is_not_counted_along_an_order(formula: str) -> None:
+    text = PASSED.replace("finite sort", "sort").replace("WHERE", " & below(m, n)")
+    assert not accepts(text, [stage("rank", formula, None, UP)])
+
+
+def test_other_versions_are_refused(proof: tuple[RelationalModel, dict[str, Any]]) -> None:
+    model, document = proof
+    with pytest.raises(certificates.CertificateError, match="version 3, not 4; prove the property again"):
+        liveness.read(model, {**document, "version": 3})
+
+
+NUMBERED = """
+sort number
+immutable relation below(number, number)
+axiom below(X, Y) & below(Y, Z) -> below(X, Z)
+axiom !below(X, X)
+axiom X = Y | below(X, Y) | below(Y, X)
+mutable constant top: number
+mutable relation used(number)
+init !used(N)
+transition use(n: number)
+  modifies used
+  & !used(n)
+  & (new(used(N)) <-> used(N) | N = n)
+fairness [uses] strong forall N. use(N)
+liveness [all] true ~> forall N. used(N)
+"""
+UNUSED = "(forall ((x number)) (not (used x)))"
+
+
+@pytest.mark.parametrize(("word", "right"), [("finite sort", True), ("sort", False), ("unbounded sort", False)])
+def test_a_fresh_number_can_always_be_had(word: str, right: bool) -> None:
+    """That fewer and fewer numbers are unused comes to an end only if there are finitely many."""
+    assert accepts(NUMBERED.replace("sort", word, 1), [stage("rank", UNUSED)]) is right
+
+
+@pytest.mark.parametrize(
+    ("formula", "right"),
+    [
+        ("(not (used N))", False),
+        ("(and (not (used N)) (not (below top N)))", False),
+        ("(and (not (used N)) (= N top))", True),
+    ],
+)
+def test_strong_fairness_of_infinitely_many(formula: str, right: bool) -> None:
+    """Each of them is enabled finitely often only, and yet one of them always may be."""
+    model = parse(Source("numbered.pyv", NUMBERED)).model
+    read = sexpr.read(f"(forall ((N number)) {formula})", model.sorts, model.symbols)
+    assert isinstance(read, Forall)
+    made = liveness.Stage("fair", read.variables, read.body, "uses")
+    counting = Counting(readings(model))
+    assert (liveness.miscounted(model, made, True, counting) is None) is right
+    assert liveness.miscounted(model, made, False, counting) is None

@@ -88,7 +88,7 @@ def test_steps_that_refute_a_ranking_are_learnt(monkeypatch: pytest.MonkeyPatch)
 
 
 SPLITTING = """
-sort node
+finite sort node
 immutable relation below(node, node)
 axiom !below(X, X)
 axiom below(X, Y) & below(Y, Z) -> below(X, Z)
@@ -113,3 +113,64 @@ def test_a_rank_along_an_order_is_found() -> None:
 @pytest.mark.slow
 def test_a_ring_with_few_states_is_not_proved_to_stabilise() -> None:
     assert not is_proved(load(LIBRARY / "broken" / "dijkstra_few_states.pyv").model)
+
+
+ORDER = """
+sort number
+immutable relation at_most(number, number)
+axiom at_most(X, X)
+axiom at_most(X, Y) & at_most(Y, Z) -> at_most(X, Z)
+axiom at_most(X, Y) & at_most(Y, X) -> X = Y
+axiom at_most(X, Y) | at_most(Y, X)
+"""
+STARVING = """
+sort client
+mutable relation used(number)
+mutable relation waits(client)
+mutable relation holds(client)
+mutable relation taken
+init !used(X) & !waits(C) & !holds(C) & !taken
+transition request(c: client, n: number)
+  modifies used, waits
+  & !waits(c) & !holds(c) & !used(n)
+  & (new(used(X)) <-> used(X) | X = n)
+  & (new(waits(C)) <-> waits(C) | C = c)
+transition grant(c: client)
+  modifies waits, holds, taken
+  & waits(c) & !taken & new(taken)
+  & (new(waits(C)) <-> waits(C) & C != c)
+  & (new(holds(C)) <-> holds(C) | C = c)
+transition release(c: client)
+  modifies holds, taken
+  & holds(c) & !new(taken)
+  & (new(holds(C)) <-> holds(C) & C != c)
+fairness weak forall C. grant(C)
+fairness weak forall C. release(C)
+liveness [served] forall C. waits(C) ~> holds(C)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (ORDER + STARVING, "unknown"),
+        (ORDER.replace("sort number", "finite sort number") + STARVING, "proved"),
+        ("unbounded sort number" + STARVING, "unknown"),
+        (ORDER + STARVING.replace("weak forall C. grant(C)", "strong forall C. grant(C)"), "proved"),
+    ],
+)
+def test_a_lock_that_draws_fresh_numbers_may_starve_a_client(text: str, verdict: str) -> None:
+    """Requests come to an end only if numbers do."""
+    model = parse(Source("lock.pyv", text)).model
+    (result,) = live(model, Limits(jobs=1), Options(30, propose=False)).results
+    assert result.verdict == verdict, result.reason
+    assert ("number is finite" in result.reason) is ("finite sort" in text)
+
+
+def test_tickets_need_not_be_finite() -> None:
+    model = load(LIBRARY / "ticket_lock.pyv").model
+    (result,) = live(model, Limits(jobs=1), Options(60)).results
+    assert (result.verdict, result.reason) == (
+        "proved",
+        "in every fair run; below each ticket there are finitely many",
+    )

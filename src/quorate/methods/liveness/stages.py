@@ -20,6 +20,8 @@ import numpy
 from quorate.logic.structures import domain
 from quorate.logic.terms import (
     TRUE,
+    Apply,
+    Not,
     Sort,
     Term,
     Var,
@@ -597,12 +599,17 @@ class _Literals:
     # -- fairness --------------------------------------------------------------------------------------------------
 
     def best_fair(self, fairness: Fairness, active: Array, count: int, most: int) -> _Part | None:
-        """The condition, of at most so many literals, under which an assumption cannot be due forever."""
+        """The condition, of as few literals as possible, at most so many, under which an assumption cannot be due forever.
+
+        If the assumption lets a step choose from infinitely many elements, a condition is preferred that keeps to those below
+        some, as ranks do: they exclude such steps only, and the samples may have too few elements to show others.
+        """
         if not len(self.full):
             return None
         base, basis, ready, taken = self._assumption(fairness)
         limited = fairness.strong and not all(self.counting.is_finite(variable.sort) for variable in self.variables)
-        best = _Best(active, count, self.kind)
+        roaming = self._roams(fairness)
+        best, near = _Best(active, count, self.kind), _Best(active, count, self.kind)
         rows = numpy.flatnonzero(active[:count])
 
         def stage() -> Stage:
@@ -620,10 +627,29 @@ class _Literals:
                     continue
                 if limited and self.counting.unsteady(self.variables, self.model.expand(stage().formula)):
                     continue
+                if roaming and any(self._compares(self.terms[i]) for i in chosen):
+                    near.offer(1 + len(chosen), breaks, gone, stage)
                 best.offer(1 + len(chosen), breaks, gone, stage)
-            if best.part is not None:
+            if near.part is not None or (best.part is not None and not roaming):
                 break
-        return best.part
+        return near.part or (None if roaming and not most else best.part)
+
+    def _roams(self, fairness: Fairness) -> bool:
+        """Does an assumption leave it to the step which of infinitely many elements it is about?"""
+        if fairness.transition is None:
+            return False
+        parameters = self.model.transition(fairness.transition).parameters
+        return any(
+            argument is None and not self.counting.is_finite(parameter.sort)
+            for parameter, argument in zip(parameters, fairness.arguments, strict=True)
+        )
+
+    def _compares(self, literal: Term) -> bool:
+        """Does a literal say that something about the state comes before or after something else in an order that has no end?"""
+        atom = literal.arg if isinstance(literal, Not) else literal
+        if not isinstance(atom, Apply) or _is_rigid(atom) or self.counting.is_finite(atom.args[0].sort):
+            return False
+        return any(order.symbol is atom.symbol for order in self.counting.readings[atom.args[0].sort].orders)
 
     def _assumption(self, fairness: Fairness) -> tuple[Term, list[Array], list[Array], Array]:
         """When an assumption waits to happen, and when it is enabled, before and after each pair; and whether the step is it."""
