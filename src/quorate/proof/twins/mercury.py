@@ -448,6 +448,7 @@ class MercuryTwin(Twin):
         shown = [
             f"{name} = {_shown(self.text.kind(name), value)}"
             for name, value in zip(self.text.names, process.values, strict=True)
+            if "." not in name or name in self.text.lasting or process.waits is not None
         ]
         waits = ", waits to send" if process.waits is not None else ""
         return ", ".join([process.location + waits, *shown])
