@@ -276,9 +276,23 @@ def test_a_counter_is_shown_as_the_set_of_those_whom_it_has_counted() -> None:
     assert tables["n~lost"] == {(0,): 0, (1,): 0}
 
 
+def test_what_is_decided_is_in_the_range_of_all_that_is_proposed() -> None:
+    """A bound that was computed was left out of the range, and the form took another value for what lay outside."""
+    text = (
+        "variables\n  int[0,0+1] x\n  int[1,2] y\n  int[0,2] z := 2\nactions\n  env rz up : unit\ninitial location L\n"
+        "  on recv(up) do goto M\n  on Consensus<c>(All, 1, x) do\n    z := c.decVar\n    goto D\nlocation M\n"
+        "  on Consensus<c>(All, 1, y) do\n    z := c.decVar\n    goto D\nlocation D\n  on _ do z := c.decVar\n"
+    )
+    assert any(
+        line.startswith("P0: D, x = 0, y = 1, z = 0, c.decVar = 0") for line in after(program(text, 2), "up", "c")
+    )
+
+
 def test_sizes_at_which_a_range_is_empty_are_left_out() -> None:
     model = parse_any(Source("a.mercury", "process A\nvariables\n  int[1,N-1] x\ninitial location L\n")).model
     assert [twin.size for twin in twins(model)] == [f"processes={n}" for n in (2, 3, 4, 5)]
+    model = parse_any(Source("a.mercury", "process A\nvariables\n  int[0,N-1] x := 2\ninitial location L\n")).model
+    assert [twin.size for twin in twins(model)] == [f"processes={n}" for n in (3, 4, 5)]
 
 
 @pytest.mark.parametrize("path", [*LIBRARY, *CORPUS], ids=lambda path: path.stem)
