@@ -10,7 +10,7 @@ from random import Random
 
 from quorate.lang import parse_any
 from quorate.lang.diagnostics import LanguageError
-from quorate.lang.mercury.printer import print_program
+from quorate.lang.mercury.printer import print_event, print_program, print_statement, show
 from quorate.models.process import (
     Action,
     AllProcesses,
@@ -39,6 +39,8 @@ from quorate.models.process import (
     Self,
     Send,
     SetUpdate,
+    Statement,
+    Truth,
     Variable,
 )
 from quorate.models.source import Source
@@ -236,12 +238,159 @@ class _Programs:
         )
 
 
+class _RichPrograms(_Programs):
+    """Programs that use the rest of the language too: what few protocols need, in combinations that none has."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        ranges = [(0, 1), (1, 2), (0, 2), (2, 4), (0, 0)]
+        self.ints = {name: self.pick(ranges) for name in self.ints}
+        for name, action in self.actions.items():
+            if action.bounds is not None and self.maybe(0.4):
+                self.actions[name] = replace(action, bounds=self.pick([(Number(1), Number(3)), (Number(0), Number(2))]))
+        if self.maybe(0.1) and self.ints:
+            self.ids = ["who", "other"]
+
+    def registers(self, fields):
+        """What events leave behind, read anywhere."""
+        found = []
+        for name, action in self.actions.items():
+            found += [f"{name}.payld"] * ("payld" in fields and action.bounds is not None)
+            found += [f"{name}.sID"] * ("sID" in fields and not action.environment)
+        for name, (kind, _) in self.agreements.items():
+            found += [f"{name}.decVar"] * ("decVar" in fields and kind == "consensus")
+        return [Read(name) for name in found]
+
+    def integer(self, event, low, high):
+        elsewhere = self.registers(("payld", "decVar"))
+        if elsewhere and self.maybe(0.15):
+            return self.pick(elsewhere)
+        if self.maybe(0.1):
+            operator = self.pick("+-*/")
+            return Arithmetic(operator, super().integer(event, low, high), super().integer(event, low, high))
+        if self.maybe(0.04):
+            return self.pick([ProcessCount(), Arithmetic("-", ProcessCount(), Number(1)), Number(0)])
+        return super().integer(event, low, high)
+
+    def identity(self, event):
+        elsewhere = self.registers(("sID",))
+        if elsewhere and self.maybe(0.2):
+            return self.pick(elsewhere)
+        return super().identity(event)
+
+    def condition(self, event):
+        if self.maybe(0.08):
+            return Truth(self.maybe(0.5))
+        if self.maybe(0.08):
+            return Comparison(self.pick(["=", "!="]), super().condition(event), super().condition(event))
+        if self.maybe(0.08):
+            return Comparison(self.pick(["=", "!="]), self.identity(event), self.identity(event))
+        return super().condition(event)
+
+    def statement(self, event, here, depth):
+        if depth == 1 and self.maybe(0.15):
+            return super().statement(event, here, 0)
+        if self.sets and self.maybe(0.1):
+            return SetUpdate(self.pick(["add", "remove"]), self.pick(self.sets), self.group(), True)
+        return super().statement(event, here, depth)
+
+    def handler(self, here, used):
+        senders = [name for name, action in self.actions.items() if not action.environment]
+        replies = [action for action in self.actions.values() if not action.broadcast]
+        if senders and replies and self.maybe(0.12):
+            event, action = Receive(self.pick(senders)), self.pick(replies)
+            payload = self.integer(event, 0, 1) if action.bounds is not None else None
+            target = None if action.environment else Read(f"{event.action}.sID")
+            return Handler(event, None, (Send(action.name, False, payload, target),), reply=True)
+        return super().handler(here, used)
+
+    def count(self):
+        found = super().count()
+        if self.maybe(0.3):
+            found = replace(found, most=False)
+        if self.counters and self.maybe(0.3):
+            asked = Comparison(self.pick(["=", ">="]), Read("count"), Number(self.pick([0, 1, 2])))
+            found = replace(found, descriptors=(Descriptor(self.pick(self.locations), asked), *found.descriptors))
+        return found
+
+    def program(self):
+        model = super().program()
+        (first,) = model.safety
+        listed = [first]
+        for i in range(self.pick([0, 1, 2])):
+            kind = self.pick(["!", "&", "|", ""])
+            parts = [self.count() for _ in range(1 if kind in ("!", "") else self.pick([2, 3]))]
+            whole = Combination("!", (Combination(kind, tuple(parts)),)) if kind in "&|" and kind else parts[0]
+            listed.append(Property(f"more{i}", Combination("!", (parts[0],)) if kind == "!" else whole))
+        places = []
+        for place in model.locations:
+            more = [name for name in (*self.actions, *self.agreements) if self.maybe(0.08)]
+            places.append(replace(place, passive=tuple(dict.fromkeys([*place.passive, *more]))))
+        firsts = tuple(
+            replace(variable, initial=variable.high) if variable.kind == "int" and self.maybe(0.3) else variable
+            for variable in model.variables
+        )
+        return replace(model, safety=tuple(listed), locations=tuple(places), variables=firsts)
+
+
 def random_program(random: Random) -> ProcessModel:
     """A program without errors, read from its text, with one property, called `safe`."""
+    return _readable(random, _Programs)
+
+
+def rich_program(random: Random) -> ProcessModel:
+    """A program without errors, with any construct of the language, and perhaps more properties."""
+    return _readable(random, _RichPrograms)
+
+
+def _readable(random: Random, kind: type[_Programs]) -> ProcessModel:
     while True:
-        model = read_back(_Programs(random).program())
+        model = read_back(kind(random).program())
         if model is not None:
             return model
+
+
+def laid_out(model: ProcessModel, random: Random) -> str:
+    """The text of a program, with some braces replaced by indentation and by statements beside an `if`."""
+    lines = []
+    for line in print_program(replace(model, locations=())).splitlines():
+        lines.append(line)
+    for number, location in enumerate(model.locations):
+        lines.append(f"{'initial ' * (number == 0)}location {location.name}")
+        for handler in location.handlers:
+            lines += _laid_out_handler(handler, random)
+        lines += [f"  passive {', '.join(location.passive)}"] * bool(location.passive)
+    return "\n".join(lines) + "\n"
+
+
+def _laid_out_handler(handler: Handler, random: Random) -> list[str]:
+    head = f"  on {print_event(handler)}" + (f" where ({show(handler.guard)})" if handler.guard is not None else "")
+    if handler.reply:
+        return [f"{head} reply {print_statement(handler.body[0])[7:-2].partition(', ')[0]}"]
+    if handler.lose is None:
+        return [f"{head} do", *_lines(handler.body, "    ", random)]
+    lose = _lines(handler.lose, "      ", random)
+    return [head, "    win:", *_lines(handler.body, "      ", random), "    lose:", *lose]
+
+
+def _lines(body: tuple[Statement, ...], indent: str, random: Random) -> list[str]:
+    found = []
+    for statement in body:
+        if not isinstance(statement, If):
+            found.append(indent + print_statement(statement).rstrip(";" * random.randrange(2)))
+            continue
+        found += _branch(f"{indent}if ({show(statement.condition)})", statement.then, indent, random)
+        if statement.otherwise:
+            found += _branch(f"{indent}else", statement.otherwise, indent, random)
+    return found
+
+
+def _branch(head: str, body: tuple[Statement, ...], indent: str, random: Random) -> list[str]:
+    if not body or random.random() < 0.3:
+        return [f"{head} {{", *_lines(body, indent + "  ", random), indent + "}"]
+    if len(body) == 1 and not isinstance(body[0], If) and random.random() < 0.5:
+        return [f"{head} {print_statement(body[0])}"]
+    return [head, *_lines(body, indent + random.choice(["  ", "    ", "\t"]), random)]
 
 
 def read_back(model: ProcessModel) -> ProcessModel | None:

@@ -85,6 +85,15 @@ def test_a_program_with_hostile_names_is_verified_and_its_certificate_accepted()
     assert outcomes and all(outcome.accepted for outcome in outcomes)
 
 
+@pytest.mark.parametrize(("number", "winners"), [(51, 1), (1, 51)])
+def test_a_form_does_not_name_very_many_processes(number: int, winners: int) -> None:
+    text = (
+        f"process A\nsatisfies safety atmost({number}, {{L}})\ninitial location L\n  on Partition<p>(All, {winners})\n"
+    )
+    with pytest.raises(NoForm, match="more than 50 processes"):
+        relational_form(read(f"{text}    win: goto L\n    lose: goto L\n"))
+
+
 NODE = Sort("node")
 STEP = Transition("t", (), (), TRUE, ())
 

@@ -242,7 +242,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "Q0406": (
         "handlers of an agreement do not fit together",
         "All handlers of an agreement are of one kind and choose the same number of winners; a location has at most one handler"
-        " for it, and only `_` and `recv` can have a condition (`where`) or, for `recv`, a `reply`.",
+        " for it, and only `_` and `recv` can have a condition (`where`) or, for `recv`, a `reply`. Variables that are"
+        " proposed to one consensus have one range, or ranges that do not depend on `N`.",
     ),
     "Q0407": (
         "event that never takes place",

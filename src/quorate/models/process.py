@@ -427,6 +427,20 @@ class ProcessModel:
         low, high = min((n[0] for n in numbers), default=0), max((n[1] for n in numbers), default=0)
         return Number(low), Number(high)
 
+    def unfit(self, processes: int) -> str | None:
+        """Why the program makes no sense with so many processes: a range is empty then, or a first value lies outside."""
+        ranges = [(v.name, v.low, v.high) for v in self.all_variables if v.kind == "int"]
+        ranges += [(action.name, *action.bounds) for action in self.actions if action.bounds is not None]
+        many = f"{processes} process{'es' * (processes != 1)}"
+        for name, low, high in ranges:
+            if constant(low, processes) > constant(high, processes):
+                return f"the range of {name} is empty with {many}"
+        for v in self.variables:
+            first = constant(v.initial, processes)
+            if v.kind == "int" and not constant(v.low, processes) <= first <= constant(v.high, processes):
+                return f"the first value of {v.name} is out of its range with {many}"
+        return None
+
     @cached_property
     def implementations(self) -> dict[str, list[str]]:
         """The files that are to implement agreements, each with the names of these."""

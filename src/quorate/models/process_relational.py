@@ -59,11 +59,14 @@ from quorate.models.process import (
     constant,
     wrap,
 )
-from quorate.models.process_counting import AllSizes
+from quorate.models.process_counting import AllSizes, CountingError
 from quorate.models.process_steps import Path, Point, leaves
 from quorate.models.relational import Named, RelationalModel, Transition, Update
 
 PROCESS = Sort(names.PROCESSES)
+
+MOST_NAMED = 50
+"""How many processes a formula may name: winners of a partition, or those that a specification counts."""
 
 Values = dict[int, Term]
 """The values that an integer may have, each with the condition under which it has it."""
@@ -73,6 +76,10 @@ Incoming = Mapping[str, object]
 
 def relational(model: ProcessModel) -> RelationalModel:
     """The program as a relational protocol."""
+    numbers = [handler.event.winners for _, handler in model.handlers if isinstance(handler.event, Partition)]
+    numbers += [count.number for item in model.safety for count in _counts(item.specification)]
+    if max(numbers, default=0) > MOST_NAMED:
+        raise CountingError(f"it speaks of more than {MOST_NAMED} processes one by one")
     return ProcessTheory(AllSizes(model)).model()
 
 
@@ -118,7 +125,7 @@ class ProcessTheory:
 
     def constant(self, name: str, value: int) -> Term:
         sort = self.symbols[name].sort
-        return Symbol(sort.elements[value - self.ranges[name].start], (), sort)()
+        return Symbol(sort.elements[self.ranges[name].index(value)], (), sort)()
 
     def is_value(self, process: Term, name: str, value: int) -> Term:
         return equal(self.symbols[name](process), self.constant(name, value))
@@ -567,6 +574,14 @@ def waiting_names(model: ProcessModel) -> dict[tuple[str, int], str]:
         for body in (handler.body, handler.lose or ()):
             follow(location.name, body, ())
     return found
+
+
+def _counts(item: Specification) -> Iterator[Count]:
+    if isinstance(item, Count):
+        yield item
+    else:
+        for operand in item.operands:
+            yield from _counts(operand)
 
 
 def _collect(pairs: Iterable[tuple[int, Term]]) -> Values:

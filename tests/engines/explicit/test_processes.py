@@ -17,11 +17,13 @@ from quorate.engines.explicit.instance import Instance
 from quorate.engines.explicit.native import Engine, Search, explore
 from quorate.engines.explicit.processes import ProcessInstance
 from quorate.engines.explicit.reference import Reference, ReferenceSearch
-from quorate.lang import LoadedProcess, load_any
+from quorate.engines.explicit.worlds import InstanceError
+from quorate.lang import LoadedProcess, load_any, parse_any
 from quorate.models.process import ProcessModel
 from quorate.models.process_counting import AllSizes
 from quorate.models.process_relational import PROCESS, relational
 from quorate.models.process_semantics import ProcessSemantics
+from quorate.models.source import Source
 
 LIBRARY = Path(__file__).parents[3] / "protocols" / "mercury"
 BESIDE = Path(__file__).resolve().parents[4] / "shared" / "corpus"
@@ -100,6 +102,17 @@ def test_the_library_has_as_many_states_as_the_naive_checker_finds(path: Path, p
     counted = Naive(model, processes).explore()
     found = Reference(ProcessInstance(model, processes).system).explore(symmetry=True)
     assert (found.states, set(found.violations)) == counted
+
+
+def test_sizes_that_make_no_sense_are_refused() -> None:
+    text = "process A\nvariables\n  int[1,N-1] x := 2\ninitial location L\n  on _ do x := x + 1\n"
+    model = parse_any(Source("a.mercury", text)).model
+    assert isinstance(model, ProcessModel)
+    with pytest.raises(InstanceError, match="the range of x is empty with 1 process"):
+        ProcessInstance(model, 1)
+    with pytest.raises(InstanceError, match="the first value of x is out of its range with 2 processes"):
+        ProcessInstance(model, 2)
+    assert ProcessInstance(model, 3).sizes
 
 
 def test_compiled_code_finds_the_same_states() -> None:

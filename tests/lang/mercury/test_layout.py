@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
+from mercury_programs import laid_out, rich_program
 from quorate.lang import parse_any
 from quorate.lang.diagnostics import LanguageError
 from quorate.models.process import Statement
@@ -137,3 +140,10 @@ def test_the_message_says_what_to_do() -> None:
     with pytest.raises(LanguageError, match="Q0409") as raised:
         body("    if (x = 0) x := 1\n      goto L\n")
     assert "put the body into braces" in str(raised.value) and "a.mercury:10:7" in str(raised.value)
+
+
+def test_random_programs_mean_the_same_with_indentation_as_with_braces() -> None:
+    for seed in range(150):
+        random = Random(seed)
+        model = rich_program(random)
+        assert parse_any(Source("a.mercury", laid_out(model, random))).model == model, f"seed {seed}"

@@ -205,6 +205,11 @@ WRONG = {
     "process A\nvariables\n int[0,1] x\ninitial location L\n on Consensus<c>(All, 2, x) do goto L\n": [
         ("Q0104", "error", "2")
     ],
+    "process A\nvariables\n int[0,N] x\n int[1,2] y\ninitial location L\n on Consensus<c>(All, 1, x) do goto M\n"
+    "location M\n on Consensus<c>(All, 1, y) do goto L\n": [("Q0406", "error", "y")],
+    f"process A\ninitial location L\n on Partition<p>(All, {'1' * 5000})\n  win: goto L\n  lose: goto L\n": [
+        ("Q0103", "error", "1" * 5000)
+    ],
     "process A\ninitial location L\n on Consensus<c>(All, 1, _) do goto L\n": [
         ("Q0407", "warning", "Consensus<c>(All, 1, _)")
     ],

@@ -66,6 +66,9 @@ class ProcessInstance:
     ) -> None:
         if processes < 1:
             raise InstanceError("there must be at least one process")
+        problem = model.unfit(processes)
+        if problem is not None:
+            raise InstanceError(problem)
         self.model, self.processes, self.deadlock = model, processes, deadlock
         self.steps = steps or ProcessSteps(model)
         self.points = list(self.steps.points)

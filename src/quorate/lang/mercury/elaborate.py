@@ -50,6 +50,7 @@ from quorate.models.process import (
     Truth,
     Variable,
     constant,
+    parts,
     statements_of,
 )
 from quorate.models.source import Source, Span
@@ -93,6 +94,7 @@ class _Elaboration:
             if name.text not in self.actions and name.text not in self.agreements:
                 self.sink.error("Q0401", f"there is no action or agreement `{name.text}`", name.span)
         safety = self._properties()
+        self._proposals()
         if self.sink.failed:
             return None
         first = [i for i, item in enumerate(program.locations) if item.initial]
@@ -177,6 +179,20 @@ class _Elaboration:
             text = f"the handlers of `{name}` differ in what they agree on"
             self.sink.report(Diagnostic("Q0406", text, event.span, related=related))
 
+    def _proposals(self) -> None:
+        """What is decided is in the range of what is proposed, so those that depend on `N` cannot be mixed."""
+        known: dict[str, Variable] = {}
+        for location in self.program.locations:
+            for event in (handler.event for handler in location.handlers):
+                variable = self.variables.get(event.proposal.text) if event.proposal is not None else None
+                if event.name is None or event.proposal is None or variable is None or variable.kind != "int":
+                    continue
+                other = known.setdefault(event.name.text, variable)
+                if (other.low, other.high) != (variable.low, variable.high) and (other.counts or variable.counts):
+                    text = f"`{other.name}` and `{variable.name}` are proposed to `{event.name.text}`, and their ranges differ"
+                    fix = "give both the same range, or ranges that do not depend on `N`"
+                    self.sink.error("Q0406", text, event.proposal.span, fix=fix)
+
     def _range(self, bounds: tuple[Surface, Surface]) -> tuple[Expression, Expression]:
         low, high = self._bound(bounds[0]), self._bound(bounds[1])
         span = bounds[0].span.to(bounds[1].span)
@@ -193,7 +209,8 @@ class _Elaboration:
     def _bound(self, surface: Surface) -> Expression:
         self.bounds_only = True
         try:
-            return self._typed(surface, "int", frozenset())
+            found = self._typed(surface, "int", frozenset())
+            return found if any(isinstance(part, ProcessCount) for part in parts(found)) else Number(constant(found, 1))
         except _Problem:
             return Number(0)
         finally:

@@ -424,7 +424,8 @@ class _Grammar(LayoutParser[SurfaceStatement]):
         self.expect(",", "and a number")
         if self.at("??"):
             self.hole()
-        number = self.expect("number")
+        number = self.token
+        self.number()
         proposal = None
         if kind == "consensus":
             self.expect(",", "and the variable with the proposal, or `_`")

@@ -92,9 +92,15 @@ class MercuryTwin(Twin):
         self.ghosts = tuple(_Ghost(frozenset(), not self._starts_at_zero(name)) for name in text.counters)
 
     def allowed(self) -> bool:
-        """Has every range a value with so many processes?"""
+        """Has every range a value with so many processes, and does it hold the first value?"""
         ranges = [item.bounds for item in self.text.program.variables] + [a.bounds for a in self.text.program.actions]
-        return all(r is None or bound(r[0], self.processes) <= bound(r[1], self.processes) for r in ranges)
+        if any(r is not None and bound(r[0], self.processes) > bound(r[1], self.processes) for r in ranges):
+            return False
+        firsts = [(item.initial, item.bounds) for item in self.text.program.variables]
+        return all(
+            first is None or r is None or bound(first, self.processes) == self._wrapped(bound(first, self.processes), r)
+            for first, r in firsts
+        )
 
     def _first(self, name: str) -> Value:
         kind = self.text.kind(name)
@@ -448,6 +454,7 @@ class MercuryTwin(Twin):
         shown = [
             f"{name} = {_shown(self.text.kind(name), value)}"
             for name, value in zip(self.text.names, process.values, strict=True)
+            if "." not in name or name in self.text.lasting or process.waits is not None
         ]
         waits = ", waits to send" if process.waits is not None else ""
         return ", ".join([process.location + waits, *shown])
