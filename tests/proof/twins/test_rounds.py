@@ -17,7 +17,7 @@ from quorate.proof.twins import twins
 from quorate.proof.twins.choices import every
 from quorate.proof.twins.rounds import RoundState, RoundTwin, settings
 from random_rounds import Wide
-from round_comparison import FormSide, Recording, compare, compare_form, layers, phases
+from round_comparison import FormSide, Recording, compare, compare_form, every_phase, layers, phases
 
 LIBRARY = Path(__file__).parents[3] / "protocols" / "rounds"
 FAMILIES = ("rounds", "rounds", "coordinators", "crashes", "omissions", "steps")
@@ -45,36 +45,63 @@ def decisions(states: set[RoundState]) -> set[tuple[object, ...]]:
     return {tuple(process.decision for process in state.processes) for state in states}
 
 
-@pytest.mark.parametrize(
-    "statement, expected",
-    [
-        ("y := one v of <v>", {None, 1, 2, 3}),
-        ("y := smallest v of <v>", {None, 1, 2, 3}),
-        ("if #<_> = n: y := smallest v of <v>", {None, 1}),
-        ("if #<_> = n: y := largest v of <v>", {None, 3}),
-        ("if #<_> = n: y := most frequent v of <v>", {None, 1, 2, 3}),
-        ("if #<_> = n: y := smallest most frequent v of <v>", {None, 1}),
-        ("if #<_> = n: y := one v of <v> where v != x", {None, 2, 3}),
-        ("if <v> received with v > x: y := v", {None, 2, 3}),
-        ("if <v> received with v > x: y := v else: y := x", {1, 2, 3}),
-        ("if all received are <v>: y := v", {None, 1, 2, 3}),
-        ("if all received are <v> and #<_> >= 2: y := v", {None}),
-        ("if #<x> > n/2: y := x", {None}),
-        ("if 3*#<x> >= n: y := x", {None, 1}),
-        ("if #<_> - #<x> >= 2: y := x", {None, 1}),
-        ("y := x; if y = x: y := ?", {None}),
-        ("if not (<v> received with v != x): y := x", {None, 1}),
-        ("if phase = 2: y := x", {None}),
-    ],
-)
+STATEMENTS: list[tuple[str, set[object]]] = [
+    ("y := one v of <v>", {None, 1, 2, 3}),
+    ("y := smallest v of <v>", {None, 1, 2, 3}),
+    ("if #<_> = n: y := smallest v of <v>", {None, 1}),
+    ("if #<_> = n: y := largest v of <v>", {None, 3}),
+    ("if #<_> = n: y := most frequent v of <v>", {None, 1, 2, 3}),
+    ("if #<_> = n: y := smallest most frequent v of <v>", {None, 1}),
+    ("if #<_> = n: y := one v of <v> where v != x", {None, 2, 3}),
+    ("if <v> received with v > x: y := v", {None, 2, 3}),
+    ("if <v> received with v > x: y := v else: y := x", {1, 2, 3}),
+    ("if all received are <v>: y := v", {None, 1, 2, 3}),
+    ("if all received are <v> and #<_> >= 2: y := v", {None}),
+    ("if #<x> > n/2: y := x", {None}),
+    ("if 3*#<x> >= n: y := x", {None, 1}),
+    ("if #<_> - #<x> >= 2: y := x", {None, 1}),
+    ("y := x; if y = x: y := ?", {None}),
+    ("if not (<v> received with v != x): y := x", {None, 1}),
+    ("if phase = 2: y := x", {None}),
+    ("if n - #<_> >= 2: y := x", {None, 1}),
+    ("if n/2 < #<_>: y := x else: x := ?", {None, 1}),
+]
+
+
+@pytest.mark.parametrize("statement, expected", STATEMENTS)
 def test_what_a_process_makes_of_messages(statement: str, expected: set[object]) -> None:
     states = after(f"{STATE}round\n  send <x> to all\n  {statement}\nproperty agreement\n", (1, 2, 3))
     assert column(states, 0, 1) == expected
 
 
+FROM_COORDINATOR = (
+    f"{STATE}round\n  if coordinator = self: send <x> to all\n  if <v> received from coordinator: y := v\n"
+)
+TO_COORDINATOR = f"{STATE}round\n  send <ack> to coordinator\n  if #<ack> = 2: y := x\n  if #<nack> > 0: x := ?\n"
+TIMES = """state
+  x: value = proposal
+  t: time = 0
+round
+  send <x, t> to all
+  if #<_, _> < 2: t := phase
+round
+  send <x, t> to all
+  if #<_, _> >= 2: x := one v of <v, u> with largest u
+"""
+TEXTS = [f"{STATE}round\n  send <x> to all\n  {statement}\n" for statement, _ in STATEMENTS]
+TEXTS += [FROM_COORDINATOR, f"tag ack, nack\n{TO_COORDINATOR}", TIMES]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_small_algorithms_against_the_reference_and_the_form(text: str) -> None:
+    """With three processes: numbers of messages differ, and a coordinator is not the only other process."""
+    model = read(f"{text}property agreement, validity\nsafety [mine] #{{q : x(q) != ?}} > n/2 or exists p. x(p) = ?\n")
+    assert compare(model, 2, 2, {}, 2) if "coordinator" in text else compare(model, 3, 2, {}, 1)
+    assert compare_form(model, 2, 2, {}, Random(2), 3) and compare_form(model, 3, 2, {}, Random(3), 3)
+
+
 def test_messages_of_coordinators() -> None:
-    text = f"{STATE}round\n  if coordinator = self: send <x> to all\n  if <v> received from coordinator: y := v\n"
-    text += "safe forall p, q. coordinator(p) = coordinator(q)\nproperty agreement\n"
+    text = f"{FROM_COORDINATOR}safe forall p, q. coordinator(p) = coordinator(q)\nproperty agreement\n"
     states = after(text, (1, 2))
     assert {(p.values[1], q.values[1]) for s in states for p, q in [s.processes]} == {
         (a, b) for v in (1, 2) for a in (None, v) for b in (None, v)
@@ -82,10 +109,7 @@ def test_messages_of_coordinators() -> None:
 
 
 def test_messages_to_coordinators_and_tags() -> None:
-    text = (
-        f"tag ack, nack\n{STATE}round\n  send <ack> to coordinator\n  if #<ack> = 2: y := x\n  if #<nack> > 0: x := ?\n"
-    )
-    states = after(text + "property agreement\n", (1, 2))
+    states = after(f"tag ack, nack\n{TO_COORDINATOR}property agreement\n", (1, 2))
     assert {tuple(p.values for p in s.processes) for s in states} == {
         ((1, None), (2, None)),
         ((1, 1), (2, None)),
@@ -183,6 +207,45 @@ def test_library_against_the_form(path: Path) -> None:
     for n in (1, 2, 3):
         for parameters in list(settings(model, n))[-2:]:
             compare_form(model, n, 2, parameters, Random(n), 1)
+
+
+@pytest.mark.parametrize("name", ["one_third_rule", "last_voting", "uniform_voting", "a_te"])
+def test_every_phase_of_one_process_is_in_the_form(name: str) -> None:
+    """Also those after `sync` was kept to."""
+    model = load_rounds(LIBRARY / f"{name}.rounds").model
+    for parameters in settings(model, 1):
+        twin = Recording(model, 1, 1, parameters)
+        side = FormSide(twin)
+        for before, rounds, after_ in every_phase(twin, 4 if len(twin.rounds) == 1 else 2):
+            assert side.wrong(after_, False) == [] and side.allows(before, rounds, after_)
+
+
+def test_random_formulas() -> None:
+    """What the form makes of a formula is true in the same states, with one process up to three."""
+    for seed in range(12):
+        wide = Wide(Random(seed))
+        wide.variables = {"x": "value", "y": "optional", "b": "bool"}
+        body = f"{STATE}  b: bool = false\nround\n  send <x> to all\n  y := one v of <v>\n  b := false\n"
+        wide.parameters = []
+        for number in range(6):
+            body += f"safety [f{number}] {wide.formula([], 3)}\n"
+        model = read(body)
+        for n in (1, 2, 3):
+            twin = Recording(model, n, 2, {})
+            if twin.form is not None:
+                side = FormSide(twin)
+                for before, _, end in phases(twin, Random(seed), 3):
+                    assert side.wrong(before, False) == [] and side.wrong(end, False) == [], body
+
+
+def test_univalence_with_a_name_that_the_form_uses() -> None:
+    text = f"{STATE}round\n  send <x> to all\n  decide x\nproperty agreement\nunivalent v: forall P. x(P) = v\n"
+    twin = RoundTwin(read(text), 2, 2, {})
+    assert twin.form is not None
+    univalence = next(item.formula for item in twin.form.model.invariants if item.name == "univalence")
+    for state in list(layers(twin, 1))[1]:
+        structure = twin.structure(state)
+        assert structure is not None and structure.holds(univalence) == (len(set(state.proposals)) == 1)
 
 
 def test_the_form_does_not_allow_everything() -> None:
