@@ -245,6 +245,25 @@ def phases(twin: Recording, random: Random, count: int) -> Iterator[tuple[RoundS
             yield before, rounds, state
 
 
+def every_phase(twin: Recording, count: int) -> Iterator[tuple[RoundState, list[RoundState], RoundState]]:
+    """All phases of runs of so many phases."""
+    layer = list(dict.fromkeys(every(twin.start)))
+    for _ in range(count):
+        following: dict[RoundState, None] = {}
+        for before in layer:
+            rows: list[tuple[list[RoundState], RoundState]] = [([], before)]
+            for _ in twin.rounds:
+                rows = [
+                    ([*rounds, twin.last], after)
+                    for rounds, state in rows
+                    for _, after in every(partial(twin.step, state))
+                ]
+            for rounds, after in rows:
+                following[after] = None
+                yield before, rounds, after
+        layer = list(following)
+
+
 def compare_form(model: RoundModel, n: int, values: int, parameters: dict[str, int], random: Random, count: int) -> int:
     """Is the form right about the phases of random runs?  How many were looked at?"""
     twin = Recording(model, n, values, parameters)

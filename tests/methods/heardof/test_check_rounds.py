@@ -160,3 +160,47 @@ def test_a_search_ends_within_a_layer_when_the_time_is_up() -> None:
     assert {result.verdict for result in outcome.results} == {"unknown"}
     assert all("the time is up" in result.reason for result in outcome.results)
     assert outcome.found.transitions == CLOCK
+
+
+def verdicts(text: str, n: int, **parameters: int) -> dict[str, str]:
+    model = parse_rounds(Source("small.rounds", f"algorithm Small\nstate\n  x: value = proposal\n{text}")).model
+    outcome = check(model, n, setting(model, n, parameters), None, Options(keep_going=True))
+    return {result.property: result.verdict for result in outcome.results}
+
+
+def test_phases_that_a_property_tells_apart() -> None:
+    """Late phases are one phase only if neither the rounds nor the properties compare their number with a constant."""
+    body = "round\n  send <x> to all\n  x := one v of <v>\n"
+    assert verdicts(f"{body}safety [early] phase < 4\nsafety [some] phase > 0\n", 2) == {
+        "early": "violated",
+        "some": "proved",
+    }
+    assert verdicts(f"parameter f with f <= n\n{body}safety [early] phase <= f\n", 2, f=2) == {"early": "violated"}
+    assert verdicts(f"{body}invariant [early] phase < 4\nproperty agreement\n", 2)["early"] == "violated"
+
+
+def test_coordinators_that_only_safe_speaks_of() -> None:
+    """Everybody hears of somebody: not of one and the same process."""
+    text = "round\n  send <x> to all\n  if #<_> = 1: decide one v of <v>\n"
+    text += "safe forall p. coordinator(p) in HO(p, 1)\nproperty agreement\n"
+    assert verdicts(text, 2) == {"agreement": "violated"}
+
+
+def test_unions_of_sets_that_messages_bring() -> None:
+    text = "  s: set of value = {proposal}\nround\n  send <s> to all\n  if <v> received and <w> received: s := v + w\n"
+    assert verdicts(f"{text}safety [whole] forall p. #(s(p)) >= 1 and #(s(p)) <= n\n", 2) == {"whole": "proved"}
+    assert verdicts(f"{text}safety [single] forall p, q. s(p) = s(q) or #(s(p)) = 1\n", 2) == {"single": "violated"}
+
+
+def test_crashed_processes_are_not_spoken_of() -> None:
+    text = "round\n  send <x> to all\n  x := x\nphases 1\nfaults crashes 1\nsafety [few] #{q : x(q) = ?} = 0\n"
+    text += "safety [every] forall p. x(p) != ?\n"
+    assert verdicts(text, 2) == {"few": "proved", "every": "proved"}
+
+
+def test_less_than_none_is_none() -> None:
+    text = "  y: bool = true\nround\n  send <x> to all\n  y := #<_> = n\nfaults {}\nproperty agreement\nsafety [y] forall p. y(p)\n"
+    for faults in ("omissions n - 3", "omissions 1 in n - 3 rounds", "crashes n - 3"):
+        assert verdicts(text.format(faults), 2)["y"] == "proved"
+    with pytest.raises(RoundsError):
+        verdicts("parameter f\nround\n  send <x> to all\n  x := x\nproperty agreement\n", 2, f=-1)

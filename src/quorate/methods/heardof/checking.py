@@ -18,6 +18,8 @@ from quorate.methods.heardof.candidates import MOST_TRIES, Samples, between_phas
 from quorate.methods.heardof.phase import Answer, Lemma, Phases, Runs
 from quorate.models import rounds as r
 from quorate.models.evaluation import Machine, RoundsError, World, settings
+from quorate.models.quorum_sets import Unsaid
+from quorate.models.quorums import Translation
 from quorate.models.rounds import Node, Property, RoundModel
 from quorate.proof.round_traces import RoundTrace, window_of
 from quorate.proof.verdicts import Result
@@ -62,6 +64,7 @@ class Checking:
 
     def run(self) -> dict[str, list[Answer]]:
         """The checks that fail, by property."""
+        self._whole_phases()
         failing: dict[str, list[Answer]] = {}
         wanted = {item.name for item in self.model.safety}
         self.find_lemmas()
@@ -83,6 +86,15 @@ class Checking:
                     count = window_of(self.model) // len(self.model.rounds)
                     self._collect(failing, "termination", self.ask("termination", self.undecided, count))
         return failing
+
+    def _whole_phases(self) -> None:
+        """States in the middle of a phase are looked at on the way to its end; so it has to have one."""
+        try:
+            Translation(self.model)
+        except Unsaid as problem:
+            raise RoundsError(f"single phases are not checked: the file has {problem}") from None
+        except RoundsError:
+            return
 
     def _collect(self, failing: dict[str, list[Answer]], name: str, answer: Answer) -> None:
         if answer.status != "unsat":

@@ -16,7 +16,8 @@ from quorate.methods.heardof.checking import Checking, Progress, Single
 from quorate.methods.heardof.hunt import nobody_decides, search_runs
 from quorate.methods.heardof.prove import prove
 from quorate.models.evaluation import RoundsError, settings
-from quorate.models.quorums import relational
+from quorate.models.linear import AtLeast, Linear
+from quorate.models.quorums import Translation, relational
 from quorate.models.rounds import RoundModel
 from quorate.proof.checker import recheck
 from quorate.proof.verdicts import Result, Verdict
@@ -43,6 +44,8 @@ def single(
     failing = checking.run()
     notes, results = found.notes, []
     scope = f"n={n}" + "".join(f", {name}={value}" for name, value in parameters[0].items() if len(parameters) == 1)
+    if given is None:
+        scope += "".join(f", {name} up to {n}" for name in _unlimited(model))
     runs: dict[str, Result] = {}
     covered: dict[str, list[str]] = {}
     suspects = [item for item in model.safety if any(answer.status == "sat" for answer in failing.get(item.name, ()))]
@@ -73,6 +76,13 @@ def single(
             Result(item.name, "safety", verdict, METHOD, scope, reason, span=item.span, seconds=seconds, rounds=trace)
         )
     return replace(found, results=tuple(results), notes=notes)
+
+
+def _unlimited(model: RoundModel) -> list[str]:
+    """The parameters that may be larger than n; only values up to n are looked at."""
+    n, translation = Linear.name("n"), Translation(model)
+    names = [item.name for item in model.parameters]
+    return [name for name in names if not translation.implied([], AtLeast(n - Linear.name(name)))]
 
 
 def _for_every_n(model: RoundModel, n: int, limits: Limits, progress: Progress) -> Single | None:
