@@ -84,7 +84,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "cutoffs": (
         "relational/toy_consensus_forall.pyv",
-        "relational/distributed_lock.pyv",
+        "relational/decentralized_lock.ivy",
         "relational/lock_server_sync.pyv",
         "relational/two_phase_commit.ivy",
     ),
@@ -103,7 +103,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "rounds": (
         "rounds/one_third_rule.rounds",
-        "rounds/flood_min.rounds",
+        "rounds/uniform_voting.rounds",
         "rounds/last_voting.rounds",
         "rounds/coord_uniform_voting.rounds",
     ),
