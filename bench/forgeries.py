@@ -35,6 +35,8 @@ from forging import forge  # noqa: E402
 from mutations import fairness_mutants, mutants, negated_literals  # noqa: E402
 from quorate.engines.explicit.instance import Instance  # noqa: E402
 from quorate.engines.explicit.worlds import InstanceError  # noqa: E402
+from quorate.engines.smt.backends import Question as SolverQuestion  # noqa: E402
+from quorate.engines.smt.backends import open_backend  # noqa: E402
 from quorate.engines.smt.session import Limits  # noqa: E402
 from quorate.lang import load_model  # noqa: E402
 from quorate.logic.structures import EvaluationError  # noqa: E402
@@ -51,12 +53,13 @@ from quorate.models.forms import NoForm, relational_form  # noqa: E402
 from quorate.models.relational import RelationalModel  # noqa: E402
 from quorate.proof import liveness  # noqa: E402
 from quorate.proof.certificates import CertificateError, from_json  # noqa: E402
-from quorate.proof.checker import Section, discharge, sections  # noqa: E402
+from quorate.proof.checker import Section, _Prepared, discharge, sections  # noqa: E402
 from quorate.proof.traces import replay  # noqa: E402
 from quorate.strategy import Question, verify  # noqa: E402
 
 LIBRARY = ROOT / "protocols"
 LIMITS = Limits(timeout=5.0, jobs=2)
+GLANCE = 0.2
 SECONDS = 0.7
 """How long a solver may take over an obligation of a forgery: what is true of it is mostly seen at once."""
 TARGETS, TRIES, DEPTH, STATES = 4, 24, 6, 20_000
@@ -81,7 +84,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "cutoffs": (
         "relational/toy_consensus_forall.pyv",
-        "relational/distributed_lock.pyv",
+        "relational/decentralized_lock.ivy",
         "relational/lock_server_sync.pyv",
         "relational/two_phase_commit.ivy",
     ),
@@ -100,7 +103,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "rounds": (
         "rounds/one_third_rule.rounds",
-        "rounds/flood_min.rounds",
+        "rounds/uniform_voting.rounds",
         "rounds/last_voting.rounds",
         "rounds/coord_uniform_voting.rounds",
     ),
@@ -286,6 +289,11 @@ def judge(target: Target, document: Any) -> tuple[str, str]:
 
 
 def _asked(section: Section) -> str:
+    """What becomes of a section: first z3 is asked for a moment, in this process, whether an obligation plainly fails."""
+    prepared = _Prepared(section, 1024, False)
+    backend = open_backend(replace(prepared.first("z3", GLANCE), processor_time=False))
+    if any(backend.ask(SolverQuestion(goal)).status == "sat" for goal in prepared.goals):
+        return FAILS
     worst = ""
     for outcome in discharge([section], SECONDS, 1024, 1):
         for reply in outcome.replies.values():
