@@ -1,7 +1,7 @@
 """Twins against models: the same initial states, the same successors, the same properties, on small states.
 
-The model's side is a plain enumeration: parameters in turn, and the entries of a transition's choices when its formulas first read
-them.  Where both sides can be enumerated within the limits their sets must be equal; otherwise every state of one that was
+The model's side is a plain enumeration: parameters in turn, and the entries of a transition's choices when its formulas
+first read them.  Where both sides can be enumerated within the limits their sets must be equal; otherwise every state of one that was
 seen has to be allowed by the other, as far as that can be decided.
 """
 
@@ -149,7 +149,7 @@ def limited(
         done[0] = process_time() <= end
 
     found = set()
-    for outcome in islice(runs(), 20 * most):
+    for outcome in islice(runs(), 20 * most + 20):
         found.add(outcome)
         if len(found) > most:
             return found, False
@@ -168,10 +168,11 @@ class Comparison:
         self.name = f"{model.name} ({twin.size})"
         sizes = {sort: twin.domains.sizes[sort.name] for sort in model.sorts if sort.uninterpreted}
         self.sizes = sizes
-        known = {*twin.by_name, *(item.symbol.name for item in model.derived)}
-        self.symbols = tuple(symbol for symbol in model.symbols if symbol.name in known)
-        if any(symbol.name == "assertion_failed" for symbol in model.symbols):
-            self.symbols = (*self.symbols, *(s for s in model.symbols if s.name == "assertion_failed"))
+        if hasattr(self.twin, "canonical"):
+            self.twin.canonical = False
+        self.symbols: tuple[Symbol, ...] = ()
+        for state in limited(twin.start, seconds, 0)[0]:
+            self.symbols = tuple(twin.structure(state).tables)
         self.side = ModelSide(model, sizes, self.symbols)
         self.declared: dict[str, int] = {}
 

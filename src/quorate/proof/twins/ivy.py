@@ -16,11 +16,12 @@ from quorate.logic.terms import Symbol
 from quorate.models.relational import RelationalModel
 from quorate.proof.twins import Move, State, TwinError
 from quorate.proof.twins.choices import Choices, Impossible, every
-from quorate.proof.twins.expressions import Node, Run, World
+from quorate.proof.twins.expressions import OPERATORS, Node, Run, World
 from quorate.proof.twins.ivy_code import Action, CodeRun, Condition, Failure, Path, assertions
 from quorate.proof.twins.ivy_program import Program
+from quorate.proof.twins.ivy_text import wrapped
 from quorate.proof.twins.relational import RelationalTwin, Snapshot, all_sizes
-from quorate.proof.twins.states import Arguments, Function, Value
+from quorate.proof.twins.states import INT, Arguments, Function, Value
 
 MAX_STRUCTS = 8
 """How many elements a struct has at most, if all combinations of its fields would be more."""
@@ -223,8 +224,15 @@ class IvyTwin(RelationalTwin):
 
     def table_of(self, symbol: Symbol, state: Snapshot, run: Run) -> dict[Arguments, Value] | None:
         definition = self.program.definitions.get(symbol.name)
+        sort, _, operator = symbol.name.rpartition(".")
+        numbers = self.program.sorts.numbers.get(sort)
+        if numbers is not None and operator in OPERATORS:
+            compute = OPERATORS[operator] if operator == "<" else wrapped(OPERATORS[operator], numbers.count)
+            return {place: compute(*place) for place in self.domains.places((sort, sort))}
         if definition is not None:
             sorts = tuple(parameter.sort for parameter in definition.parameters)
+            if INT in sorts:
+                return None
             table: dict[Arguments, Value] = {}
             for place in self.domains.places(sorts):
                 run.frame = dict(zip(definition.parameters, place, strict=True))

@@ -47,6 +47,20 @@ class CellEntry(Entry):
         return table
 
 
+class Old(Node):
+    """The expression in the state before the action, with the variables as they were then."""
+
+    def __init__(self, body: Node) -> None:
+        self.body = body
+        self.variables = body.variables
+
+    def value(self, run: Run) -> Value:
+        now, run.now = run.now, -1
+        found = self.body.value(run)
+        run.now = now
+        return found
+
+
 Path = tuple["Statement", ...]
 """The calls on the way to a statement, and the statement."""
 

@@ -25,10 +25,9 @@ from quorate.proof.twins.expressions import (
     Junction,
     Mention,
     Node,
-    Quantification,
     Variable,
 )
-from quorate.proof.twins.ivy_code import Action, CallStatement, Cell, CellEntry
+from quorate.proof.twins.ivy_code import Action, CallStatement, Cell, CellEntry, Old
 from quorate.proof.twins.ivy_scopes import Actual, Expansion, Found, Scope
 from quorate.proof.twins.names import Names, Reader, Typed
 from quorate.proof.twins.states import BOOL, INT, Function, Hole, Kind, Value, resolve, unify
@@ -227,7 +226,7 @@ class IvyReader(Reader):
         if sort == INT or (numbers is not None and operator not in "+-*"):
             node.inner = Computed(OPERATORS[SPELLED.get(operator, operator)], (first, second))
         elif numbers is not None:
-            node.inner = Computed(_wrapped(OPERATORS[operator], numbers.count), (first, second))
+            node.inner = Computed(wrapped(OPERATORS[operator], numbers.count), (first, second))
         elif operator in "+-*":
             node.inner = Application(self._builtin(f"{sort}.{operator}", (sort, sort), sort), (first, second))
         elif operator in SPELLED and sort not in self.sorts.sizes:
@@ -363,6 +362,10 @@ class IvyReader(Reader):
         self.variables.append(made)
         return made
 
+    def shifted(self, by: int, body: Expression, names: Names) -> Typed:
+        node, kind = self.read(body, names)
+        return Old(node), kind
+
     # -- formulas and definitions ----------------------------------------------------------------------------------
 
     def in_scope(self, scope: Scope, read: Callable[[], Node]) -> Node:
@@ -370,7 +373,7 @@ class IvyReader(Reader):
         saved, self.scope = self.scope, scope
         node = read()
         self.scope = saved
-        return Quantification(True, scope.indices, node) if scope.indices else node
+        return self.quantification(True, scope.indices, node)
 
     def touching(self, expression: Expression, names: Names) -> tuple[Node, frozenset[object]]:
         """A closed formula and what it mentions."""
@@ -392,7 +395,7 @@ class IvyReader(Reader):
         binders, self.closure = list(self.closure.values()), closure
         self.mentions[definition] = frozenset(self.touched)
         self.scope, self.touched = saved, outer
-        definition.body = Quantification(True, binders, body) if binders else body
+        definition.body = self.quantification(True, binders, body)
 
     def changes(self, touched: Iterable[object], seen: frozenset[object] = frozenset()) -> bool:
         """Is anything mentioned that some code assigns?"""
@@ -404,5 +407,5 @@ class IvyReader(Reader):
         return False
 
 
-def _wrapped(compute: Callable[[Value, Value], Value], count: int) -> Callable[[Value, Value], Value]:
+def wrapped(compute: Callable[[Value, Value], Value], count: int) -> Callable[[Value, Value], Value]:
     return lambda left, right: compute(left, right) % count

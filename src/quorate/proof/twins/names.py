@@ -37,7 +37,7 @@ from quorate.proof.twins.expressions import (
     Shift,
     Variable,
 )
-from quorate.proof.twins.states import BOOL, Function, Hole, Kind, unify
+from quorate.proof.twins.states import BOOL, INT, Function, Hole, Kind, unify
 
 Typed = tuple[Node, Kind]
 
@@ -58,6 +58,7 @@ class Reader:
         self.variables: list[Variable] = []
         self.closure: dict[str, Variable] = {}
         self.later: list[Callable[[], None]] = []
+        self.quantified: list[Quantification] = []
 
     # -- what the languages say ------------------------------------------------------------------------------------
 
@@ -81,7 +82,7 @@ class Reader:
         saved, self.closure = self.closure, {}
         node = self.formula(expression, names)
         binders, self.closure = list(self.closure.values()), saved
-        return Quantification(True, binders, node) if binders else node
+        return self.quantification(True, binders, node)
 
     def finish(self) -> None:
         """Settle what waited for the sorts of the whole text."""
@@ -91,6 +92,17 @@ class Reader:
             variable.finish()
         for function in self.functions.values():
             function.finish()
+            if INT in function.sorts:
+                raise TwinError(f"the integers are arguments of {function.name}")
+        for node in self.quantified:
+            if any(binder.sort == INT for binder in node.binders):
+                raise TwinError("a variable ranges over all integers")
+
+    def quantification(self, universal: bool, binders: Sequence[Variable], body: Node) -> Node:
+        if not binders:
+            return body
+        self.quantified.append(Quantification(universal, binders, body))
+        return self.quantified[-1]
 
     # -- expressions -----------------------------------------------------------------------------------------------
 
@@ -132,7 +144,7 @@ class Reader:
             case Quantifier(_, universal, binders, body):
                 made = self.bind(binders, names)
                 inner = {**names, **{variable.name: variable for variable in made}}
-                return Quantification(universal, made, self.formula(body, inner)), BOOL
+                return self.quantification(universal, made, self.formula(body, inner)), BOOL
             case Conditional(_, condition, then, otherwise):
                 return self.conditional(condition, then, otherwise, names)
             case LetExpression(_, binder, value, body):

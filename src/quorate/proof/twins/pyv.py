@@ -151,7 +151,7 @@ class Program(Reader):
         saved, self.closure = self.closure, {}
         node, kind = self.read(expression, names)
         binders, self.closure = list(self.closure.values()), saved
-        return (Quantification(True, binders, node) if binders else node), kind
+        return self.quantification(True, binders, node), kind
 
     def _in_dialect(self, old: bool, read: Callable[[], Typed]) -> Typed:
         saved, self.reading_old = self.reading_old, old

@@ -12,7 +12,7 @@ from quorate.models.relational import RelationalModel
 from quorate.proof.twins import Move, State, Twin
 from quorate.proof.twins.choices import Choices
 from quorate.proof.twins.expressions import Run, World
-from quorate.proof.twins.states import Arguments, Domains, Function, Table, Value
+from quorate.proof.twins.states import BOOL, Arguments, Domains, Function, Table, Value
 
 Values = tuple[Value, ...]
 """The values of a function at all places, in order."""
@@ -109,7 +109,9 @@ class RelationalTwin(Twin):
         tables = {symbol.name: table for symbol, table in structure.tables.items()}
 
         def values(function: Function) -> Values:
-            return tuple([tables[function.name][place] for place in self.domains.places(function.sorts)])
+            """A symbol that the model does without may have any value."""
+            table, usual = tables.get(function.name, {}), function.result == BOOL and False
+            return tuple([table.get(place, usual) for place in self.domains.places(function.sorts)])
 
         return Snapshot(tuple(map(values, self.rigid)), tuple(map(values, self.mutable)))
 
