@@ -7,15 +7,15 @@ whether the axioms and the invariants exclude it.  `proof/vacuity` has the contr
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Literal
 
 from quorate.engines.smt.session import Limits
 from quorate.engines.smt.workers import guarded
-from quorate.logic.structures import EvaluationError
+from quorate.logic.structures import EvaluationError, cases, domain
 from quorate.logic.terms import FALSE, TRUE, Forall, Implies, Term, Var, conj, exists, neg
 from quorate.logic.transform import substitute
 from quorate.models.forms import Model, NoForm, relational_form
@@ -23,43 +23,41 @@ from quorate.models.process import ProcessModel
 from quorate.models.relational import Fairness, Liveness, Named, RelationalModel
 from quorate.models.rounds import RoundModel
 from quorate.models.temporal import TemporalError, all_fairness
-from quorate.proof.vacuity import PATIENCE, Contradiction, Remark, contradictory, foundation, satisfied_at
+from quorate.proof.vacuity import Contradiction, Remark, contradictory, foundation, satisfied_at
 from quorate.proof.verdicts import Result
 
 if TYPE_CHECKING:
+    from quorate.engines.explicit.instance import Instance
     from quorate.engines.explicit.reference import Reference, State
 
 METHOD = "vacuity guard"
-SECONDS = 0.15
-"""For the search of instances: what a protocol can do shows within a tenth of that, as a rule."""
-OVERDUE = 3.0
-"""The search is ended after so many times its seconds, should it be stuck in the making of an instance."""
+EFFORT, STEP = 60_000, 8
+"""How many rules are tried on states in the search of instances, about a tenth of a second; a step costs as much as some
+rules that cannot be taken.  Most protocols show what they can do with a tenth of that."""
 LARGEST = 5
 """How many elements of each sort the largest instance has."""
-GROWTH = 30.0
-"""An instance with one more element of each sort is built if there is time for this many times what the one before took."""
-OFTEN = 64
-"""After so many initial states the clock is looked at."""
+MOST_CASES, MOST_WORLDS = 20_000, 50_000
+"""How much work it may be to build an instance: cases of quantifiers, and interpretations of rigid symbols."""
+OVERDUE = 3.0
+"""Seconds after which a search is ended that takes much longer than its effort suggests."""
 FEW = 2_000
 """Instances with more states than that are not searched for fair runs."""
 
 
-def examine(
-    model: Model, invariants: Sequence[Named] = (), limits: Limits | None = None, seconds: float = SECONDS
-) -> tuple[Remark, ...]:
+def examine(model: Model, invariants: Sequence[Named] = (), limits: Limits | None = None) -> tuple[Remark, ...]:
     """What to know about a model beside its verdicts.  The invariants have been proved; they are over the relational form."""
     if isinstance(model, RelationalModel):
-        return _relational(model, invariants, limits or Limits(), seconds)
+        return _relational(model, invariants, limits or Limits())
     if isinstance(model, ProcessModel):
         from quorate.methods.phases.vacuity import remarks as of_program
 
-        return of_program(model, seconds)
+        return of_program(model)
     from quorate.methods.heardof.vacuity import remarks as of_rounds
 
     return of_rounds(model)
 
 
-def unfounded(model: Model, limits: Limits) -> Contradiction | Remark | None:
+def unfounded(model: Model) -> Contradiction | Remark | None:
     """Why there is nothing to prove about a model, or that nobody knows whether there is; None if all is well."""
     if isinstance(model, RoundModel):
         from quorate.methods.heardof.vacuity import impossible
@@ -67,12 +65,12 @@ def unfounded(model: Model, limits: Limits) -> Contradiction | Remark | None:
         if (found := impossible(model)) is not None:
             return found
     try:
-        return foundation(relational_form(model), limits)
+        return foundation(relational_form(model))
     except NoForm:
         return None
 
 
-def spoiled(model: Model, name: str, limits: Limits, invariants: Sequence[Named] = ()) -> Contradiction | None:
+def spoiled(model: Model, name: str, invariants: Sequence[Named] = ()) -> Contradiction | None:
     """Why a proof of one property says nothing: it assumes what no run does."""
     if isinstance(model, RoundModel) and name == "termination":
         from quorate.methods.heardof.vacuity import unsynchronised
@@ -81,7 +79,7 @@ def spoiled(model: Model, name: str, limits: Limits, invariants: Sequence[Named]
     if isinstance(model, RelationalModel):
         for item in model.liveness:
             if item.name == name:
-                return unfair(model, item, invariants, limits)
+                return unfair(model, item, invariants)
     return None
 
 
@@ -109,18 +107,17 @@ class Judged:
 
 def judged(model: RelationalModel, results: Sequence[Result], limits: Limits, everywhere: bool = True) -> Judged:
     """What of some results counts.  `everywhere`: those that are proved hold at all sizes, and may be built upon."""
-    found = unfounded(model, limits)
+    found = unfounded(model)
     if isinstance(found, Contradiction):
         return Judged(withheld(results, found), (), found)
     proved = {result.property for result in results if result.verdict == "proved"} if everywhere else set()
     known = [item for item in model.properties if item.name in proved]
-    remarks = examine(model, known, limits)
-    return Judged(tuple(results), (found, *remarks) if found else remarks)
+    return Judged(tuple(results), (found,) if found else examine(model, known, limits))
 
 
-def nothing_to_prove(model: RelationalModel, limits: Limits, kind: Literal["safety", "liveness"]) -> Judged | None:
+def nothing_to_prove(model: RelationalModel, kind: Literal["safety", "liveness"]) -> Judged | None:
     """The results where there is nothing to prove, so that no method needs to try; None if there is."""
-    found = unfounded(model, limits)
+    found = unfounded(model)
     if not isinstance(found, Contradiction):
         return None
     items = model.safety if kind == "safety" else model.liveness
@@ -163,16 +160,15 @@ def premises(model: RelationalModel) -> dict[str, Named]:
     return found
 
 
-def observe(model: RelationalModel, seconds: float, limits: Limits) -> Seen:
-    """Look at all states of small instances until everything has shown, or the time is up."""
+def observe(model: RelationalModel, limits: Limits) -> Seen:
+    """Look at all states of small instances until everything has shown, or the effort is spent."""
     hidden = Seen(frozenset(item.name for item in model.transitions), frozenset(premises(model)))
     if not hidden.transitions and not hidden.premises:
         return hidden
-    patience = OVERDUE * seconds
-    return guarded(_observe, model, seconds, timeout=patience, memory_mb=limits.memory_mb) or hidden
+    return guarded(_observe, model, timeout=OVERDUE, memory_mb=limits.memory_mb) or hidden
 
 
-def _observe(model: RelationalModel, seconds: float) -> Seen:
+def _observe(model: RelationalModel) -> Seen:
     from quorate.engines.explicit.instance import Instance
     from quorate.engines.explicit.reference import Reference
     from quorate.engines.explicit.worlds import InstanceError
@@ -180,27 +176,46 @@ def _observe(model: RelationalModel, seconds: float) -> Seen:
     watched = tuple(Named(name, neg(item.formula)) for name, item in premises(model).items())
     part = replace(model, safety=watched, liveness=())
     transitions, wanted = {item.name for item in model.transitions}, {item.name for item in watched}
-    ends = time.monotonic() + seconds
-    states = largest = 0
+    effort, states, largest = EFFORT, 0, 0
     for size in range(2, LARGEST + 1):
         sizes = {sort: size for sort in model.sorts if sort.uninterpreted}
-        began = time.monotonic()
         try:
-            reference = Reference(Instance(part, sizes).system)
+            instance = Instance(part, sizes)
+            if not _is_small(instance):
+                break
+            reference = Reference(instance.system)
         except (InstanceError, EvaluationError):
             break
-        built = time.monotonic() - began
-        count = _explored(reference, transitions, wanted, ends)
+        count, effort = _explored(reference, transitions, wanted, effort)
         if count is None or not (transitions or wanted):
             break
         states, largest = states + count, size if count else largest
-        if not sizes or time.monotonic() + GROWTH * built > ends:
+        if not sizes:
             break
     return Seen(frozenset(transitions), frozenset(wanted), states, largest)
 
 
-def _explored(reference: Reference, transitions: set[str], wanted: set[str], ends: float) -> int | None:
-    """Search an instance and strike off what shows; how many states there are, None if there was no time for all of them."""
+def _is_small(instance: Instance) -> bool:
+    """Is the instance built in a moment?"""
+    model, sizes = instance.model, instance.sizes
+    work = 0
+    for transition in model.transitions:
+        entries = [prod(len(domain(sort, sizes)) for sort in update.symbol.arguments) for update in transition.updates]
+        values = sum(n * cases(update.value, sizes) for n, update in zip(entries, transition.updates, strict=True))
+        rules = prod(len(domain(parameter.sort, sizes)) for parameter in transition.parameters)
+        work += rules * (cases(transition.guard, sizes) + values)
+    worlds = prod(
+        len(domain(symbol.sort, sizes)) ** prod(len(domain(sort, sizes)) for sort in symbol.arguments)
+        for symbol in instance.rigid_symbols
+    )
+    return work <= MOST_CASES and worlds <= MOST_WORLDS
+
+
+def _explored(reference: Reference, transitions: set[str], wanted: set[str], effort: int) -> tuple[int | None, int]:
+    """Search an instance and strike off what shows; how many states there are, None if the effort does not suffice for all.
+
+    The second number is the effort that is left.
+    """
     rules = [rule.name for rule in reference.system.rules]
     found: set[State] = set()
     waiting: deque[State] = deque()
@@ -213,35 +228,35 @@ def _explored(reference: Reference, transitions: set[str], wanted: set[str], end
 
     for state in reference.initial():
         add(state)
-        if len(found) % OFTEN == 0 and time.monotonic() > ends:
-            return None
+        effort -= 1
+        if effort < 0:
+            return None, effort
     while waiting and (transitions or wanted):
-        if time.monotonic() > ends:
-            return None
+        effort -= len(rules)
+        if effort < 0:
+            return None, effort
         for after, rule, _ in reference.successors(waiting.popleft()):
             transitions.discard(rules[rule])
+            effort -= STEP
             add(after)
-    return len(found)
+    return len(found), effort
 
 
 # -- relational protocols --------------------------------------------------------------------------------------------------
 
 
-def _relational(
-    model: RelationalModel, invariants: Sequence[Named], limits: Limits, seconds: float
-) -> tuple[Remark, ...]:
+def _relational(model: RelationalModel, invariants: Sequence[Named], limits: Limits) -> tuple[Remark, ...]:
     if not model.transitions:
         return (Remark("transitions", "", True),)
-    seen = observe(model, seconds, limits)
+    seen = observe(model, limits)
     known = (*model.background(), *invariants)
-    quick = replace(limits, timeout=min(limits.timeout, PATIENCE), dump=None)
-    scope = ", ".join(f"up to {seen.largest} {sort}" for sort in model.sorts if sort.uninterpreted) or "the only size"
+    scope = _up_to(model, seen.largest)
 
     def excluded(formula: Term) -> bool:
         """Do the axioms and the invariants exclude it?"""
         formulas = (*known, Named("this", formula))
         sizes = {sort: 2 for sort in model.sorts if sort.uninterpreted}
-        return not satisfied_at(model, formulas, sizes) and contradictory(formulas, quick)
+        return not satisfied_at(model, formulas, sizes) and contradictory(formulas)
 
     found = []
     for transition in model.transitions:
@@ -265,7 +280,7 @@ def _relational(
 # -- fairness --------------------------------------------------------------------------------------------------------------
 
 
-def unfair(model: RelationalModel, item: Liveness, invariants: Sequence[Named], limits: Limits) -> Contradiction | None:
+def unfair(model: RelationalModel, item: Liveness, invariants: Sequence[Named] = ()) -> Contradiction | None:
     """Fairness that no infinite run has: then a proof of liveness speaks of no run, or of those that end.
 
     Whoever demands that a transition is taken when it can be demands nothing impossible; whoever demands that a formula holds
@@ -278,12 +293,11 @@ def unfair(model: RelationalModel, item: Liveness, invariants: Sequence[Named], 
     parts = tuple(
         Named(fairness.name, exists(fairness.variables, _happens(fairness)), fairness.span) for fairness in demands
     )
-    quick = replace(limits, timeout=min(limits.timeout, PATIENCE), dump=None)
     known = (*model.background(), *invariants)
     sizes = {sort: 2 for sort in model.sorts if sort.uninterpreted}
     for fairness, part in zip(demands, parts, strict=True):
         formulas = (*known, part)
-        if fairness.when is TRUE and not satisfied_at(model, formulas, sizes) and contradictory(formulas, quick):
+        if fairness.when is TRUE and not satisfied_at(model, formulas, sizes) and contradictory(formulas):
             return Contradiction("fairness", (part,))
     scope = _no_fair_run(model, item)
     return Contradiction("fairness", parts, scope) if scope else None
@@ -333,4 +347,9 @@ def _no_fair_run(model: RelationalModel, item: Liveness) -> str:
         largest = size
     if not largest:
         return ""
-    return ", ".join(f"up to {largest} {sort}" for sort in model.sorts if sort.uninterpreted) or "the only size"
+    return _up_to(model, largest)
+
+
+def _up_to(model: RelationalModel, size: int) -> str:
+    sorts = [sort.name for sort in model.sorts if sort.uninterpreted]
+    return f"up to {size} elements of {', '.join(sorts)}" if sorts else "the only size"

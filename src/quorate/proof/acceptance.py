@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quorate.engines.smt.session import Limits
 from quorate.models.forms import Model, NoForm, relational_form
 from quorate.models.relational import RelationalModel
 from quorate.proof import checker, liveness
@@ -76,7 +75,7 @@ def examine(
     `hear` is told how each obligation fared, and says whether to go on.
     """
     form = form_of(model)
-    nothing = foundation(form, Limits(timeout, memory_mb, jobs))
+    nothing = foundation(form)
     if isinstance(nothing, Contradiction):
         raise CertificateError(str(nothing))
     outcomes: list[Outcome] = []

@@ -9,11 +9,14 @@ transitions that never fire and premises that never hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
+from quorate.engines.smt.backends import Question, Reply, Task
 from quorate.engines.smt.ground import Circuit, Grounder
-from quorate.engines.smt.session import Answer, Goal, Group, Limits, ModelMismatch, ask_both, ask_one
+from quorate.engines.smt.smtlib import Vocabulary
+from quorate.engines.smt.workers import run
 from quorate.logic.structures import EvaluationError, cases
 from quorate.logic.terms import TRUE, Sort
 from quorate.logic.transform import symbols_of
@@ -24,8 +27,11 @@ SMALL_SIZES = (1, 2, 3, 4)
 """How many elements of each sort a model is looked for with."""
 MOST_CASES = 100_000
 """Formulas with more cases than that are not written out."""
-PATIENCE = 2.0
-"""Seconds for a solver that is asked whether formulas contradict each other."""
+PATIENCE = 0.7
+"""Processor seconds for a solver that is asked whether formulas contradict each other."""
+MEMORY = 2048
+"""Megabytes for it."""
+SOLVERS: tuple[Literal["z3"], Literal["cvc5"]] = ("z3", "cvc5")
 
 Kind = Literal["axioms", "initial", "fairness", "parameters", "safe", "sync"]
 
@@ -112,6 +118,8 @@ class Remark:
     def message(self) -> str:
         """What to tell people."""
         looked = f"in any of the {self.states:,} states of the instances with {self.scope}"
+        if self.states == 1:
+            looked = f"in the only state of the instances with {self.scope}"
         match self.kind:
             case "model":
                 return f"no model of the axioms and the initial conditions was found; {self.subject}"
@@ -124,8 +132,8 @@ class Remark:
                 how = "can never fire" if self.certain else f"does not fire {looked}"
                 return f"{self.subject} {how}"
             case "premise":
-                how = "can never hold" if self.certain else f"does not hold {looked}"
-                return f"the premise of {self.subject} {how}, so it says nothing there"
+                how = "can never hold, so it says nothing" if self.certain else f"does not hold {looked}"
+                return f"the premise of {self.subject} {how}"
             case "location":
                 return f"no process can ever be in {self.subject}"
             case "decision":
@@ -137,30 +145,36 @@ class Remark:
         return self.message if self.span is None else f"{self.message} (line {self.span.line})"
 
 
-def foundation(model: RelationalModel, limits: Limits) -> Contradiction | Remark | None:
+def foundation(model: RelationalModel) -> Contradiction | Remark | None:
     """None if something satisfies the axioms and the initial conditions; else why not, or that nobody knows."""
-    background, initial = tuple(model.background()), tuple(model.initial)
+    background = tuple(model.background())
+    return _foundation(model, background, (*background, *model.initial))
+
+
+@lru_cache(maxsize=16)
+def _foundation(
+    model: RelationalModel, background: tuple[Named, ...], everything: tuple[Named, ...]
+) -> Contradiction | Remark | None:
     for size in SMALL_SIZES:
         sizes = {sort: size for sort in model.sorts if sort.uninterpreted}
-        if satisfied_at(model, (*background, *initial), sizes):
+        if satisfied_at(model, everything, sizes):
             return None
         if not sizes:
             break
-    quick = replace(limits, timeout=min(limits.timeout, PATIENCE), dump=None)
-    stages: list[tuple[Kind, tuple[Named, ...]]] = [("axioms", background), ("initial", (*background, *initial))]
-    answer = Answer("sat")
-    for kind, parts in stages:
-        answer = _ask(parts, quick) if parts else Answer("sat")
-        if answer.status == "unsat":
-            core = smallest(answer.core, quick)
-            if core is not None:
-                return Contradiction(kind, core)
-            what = "axioms" if kind == "axioms" else "axioms and the initial conditions"
-            return Remark("model", f"{answer.solver} says that the {what} contradict each other", False)
-    if answer.status == "sat":
+    replies = _ask(everything)
+    statuses = {reply.status for reply in replies.values()}
+    if "sat" in statuses:
         return None
-    sizes_tried = f"none has up to {SMALL_SIZES[-1]} elements of each sort, and the solvers do not know"
-    return Remark("model", sizes_tried, False)
+    if "unsat" not in statuses:
+        return Remark(
+            "model", f"none has up to {SMALL_SIZES[-1]} elements of each sort, and the solvers do not know", False
+        )
+    for kind, parts in (("axioms", background), ("initial", everything)):
+        core = smallest(parts) if parts else None
+        if core is not None:
+            return Contradiction(kind, core)  # type: ignore[arg-type]
+    solver = next(name for name, reply in replies.items() if reply.status == "unsat")
+    return Remark("model", f"{solver} alone says that they contradict each other", False)
 
 
 def satisfied_at(model: RelationalModel, formulas: Iterable[Named], sizes: Mapping[Sort, int]) -> bool | None:
@@ -187,34 +201,43 @@ def satisfied_at(model: RelationalModel, formulas: Iterable[Named], sizes: Mappi
         return bool(solver.solve())
 
 
-def contradictory(formulas: Sequence[Named], limits: Limits) -> bool:
+def contradictory(formulas: Sequence[Named]) -> bool:
     """Do both solvers say that nothing satisfies the formulas together?"""
-    return all(_asked_one(solver, formulas, limits).status == "unsat" for solver in ("z3", "cvc5"))
+    return all(reply.status == "unsat" for reply in _ask(formulas).values())
 
 
-def smallest(formulas: Sequence[Named], limits: Limits) -> tuple[Named, ...] | None:
-    """Formulas that contradict each other, none of which can be left out; None if the solvers do not agree on it."""
+def smallest(formulas: Sequence[Named]) -> tuple[Named, ...] | None:
+    """Of formulas that contradict each other, a part that does, and of which nothing can be left out; None if none do."""
+    replies = _ask(formulas)
+    if any(reply.status != "unsat" for reply in replies.values()):
+        return None
     needed = list(formulas)
-    for item in formulas:
+    for reply in replies.values():
+        some = [formulas[number] for number in reply.core or ()]
+        if some and len(some) < len(needed) and contradictory(some):
+            needed = some
+    for item in tuple(needed):
         fewer = [other for other in needed if other is not item]
-        answer = _ask(fewer, limits)
-        if item in needed and answer.status == "unsat":
-            needed = [other for other in fewer if other in answer.core]
-    for found in (needed, list(formulas)):
-        if contradictory(found, limits):
-            return tuple(found)
-    return None
+        if fewer and contradictory(fewer):
+            needed = fewer
+    return tuple(needed)
 
 
-def _ask(formulas: Sequence[Named], limits: Limits) -> Answer:
-    try:
-        return ask_both(Group(tuple(formulas), (Goal("anything", TRUE),)), limits)
-    except ModelMismatch as problem:
-        return Answer("unknown", str(problem))
-
-
-def _asked_one(solver: str, formulas: Sequence[Named], limits: Limits) -> Answer:
-    try:
-        return ask_one(solver, Group(tuple(formulas), (Goal("anything", TRUE),)), limits)
-    except ModelMismatch as problem:
-        return Answer("unknown", str(problem))
+def _ask(formulas: Sequence[Named]) -> dict[str, Reply]:
+    """What each of the solvers says: can the formulas be satisfied together?"""
+    vocabulary = Vocabulary()
+    texts = tuple(vocabulary.text(item.formula) for item in formulas)
+    tasks = [
+        Task(
+            backend=solver,
+            declarations="\n".join(vocabulary.declarations),
+            hypotheses=texts,
+            questions=(Question(vocabulary.text(TRUE)),),
+            timeout=PATIENCE,
+            memory_mb=MEMORY,
+            processor_time=True,
+            core=True,
+        )
+        for solver in SOLVERS
+    ]
+    return {SOLVERS[number]: reply for number, _, reply in run(tasks, len(tasks))}

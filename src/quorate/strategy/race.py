@@ -37,10 +37,10 @@ def verify(
     in the time that is left, which is half of it at least; properties that no method of `only` speaks of are not asked about.
     """
     methods = [method for method in methods_for(question.model) if not only or method.name in only]
-    nothing = unfounded(question.model, question.limits)
+    nothing = unfounded(question.model)
     if isinstance(nothing, Contradiction):
         return _nothing_to_prove(question, nothing)
-    answer = Answer((), remarks=(nothing,) if nothing else ())
+    answer = Answer(())
     for kind, items in (("safety", question.model.safety), ("liveness", lively(question.model))):
         chosen = [method for method in methods if method.kind == kind]
         if answer.interrupted or not items or (only and not chosen):
@@ -57,8 +57,8 @@ def verify(
     if answer.interrupted:
         return answer
     answer = _without_spoiled(question, replace(answer, results=(*answer.results, *_theorems(question))))
-    remarks = examine(question.model, _established(question, answer), question.limits)
-    return replace(answer, remarks=(*answer.remarks, *remarks))
+    proved = _established(question, answer)
+    return replace(answer, remarks=(nothing,) if nothing else examine(question.model, proved, question.limits))
 
 
 def _without_spoiled(question: Question, answer: Answer) -> Answer:
@@ -66,7 +66,7 @@ def _without_spoiled(question: Question, answer: Answer) -> Answer:
     known = _established(question, answer)
     results = []
     for result in answer.results:
-        why = spoiled(question.model, result.property, question.limits, known) if result.verdict == "proved" else None
+        why = spoiled(question.model, result.property, known) if result.verdict == "proved" else None
         results.append(replace(result, verdict="unknown", reason=str(why)) if why else result)
     proved = {result.property for result in results if result.verdict == "proved"}
     proofs = tuple(proof for proof in answer.proofs if not proved.isdisjoint(proof.properties))

@@ -36,7 +36,7 @@ def cutoff(arguments: argparse.Namespace) -> int:
     loaded = load_all(arguments.files, arguments.lang)
     files = []
     for item in loaded:
-        nothing = nothing_to_prove(item.model, limits(arguments), "safety")
+        nothing = nothing_to_prove(item.model, "safety")
         if nothing is not None:
             files.append(file_report(item.model, "cutoff", nothing.results, (), {}))
             continue

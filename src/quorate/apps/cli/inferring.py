@@ -48,7 +48,7 @@ def infer(arguments: argparse.Namespace) -> int:
         assert item.model.source is not None
         key = item.model.source.sha256 + " alone" * arguments.ignore_invariants
         settled = _settled(state.get(key, {}))
-        nothing = nothing_to_prove(item.model, limits(arguments), "safety")
+        nothing = nothing_to_prove(item.model, "safety")
         if nothing is not None:
             files.append(file_report(item.model, "infer", nothing.results, (), {}))
             continue

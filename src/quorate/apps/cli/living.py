@@ -71,7 +71,7 @@ def live(arguments: argparse.Namespace) -> int:
     loaded = _with_liveness(arguments)
     files = []
     for item in loaded:
-        nothing = nothing_to_prove(item.model, limits(arguments), "liveness")
+        nothing = nothing_to_prove(item.model, "liveness")
         if nothing is not None:
             files.append(file_report(item.model, "live", nothing.results, (), {}))
             continue

@@ -71,7 +71,7 @@ def _remarks(model: Model, certificate: AnyCertificate, limits: Limits) -> tuple
     else:
         names, known = tuple(item.argument.property for item in certificate.proved), []
     for name in names:
-        if (nothing := vacuity.spoiled(model, name, limits, known)) is not None:
+        if (nothing := vacuity.spoiled(model, name, known)) is not None:
             raise CertificateError(f"{name}: {nothing}")
     return vacuity.examine(model, known, limits)
 

@@ -17,25 +17,28 @@ from quorate.models.rounds import RoundModel
 from quorate.proof.round_traces import window_of
 from quorate.proof.vacuity import Contradiction, Remark
 
-NUMBERS = (2, 3, 4, 5)
+NUMBERS = (2, 3, 4, 5, 9, 14)
 """With how many processes something is looked for; a bound may need more of them than two."""
+MANY, MOST_SETTINGS = (*range(1, 13), 24, 48, 100), 5_000
+"""For how many processes values of the parameters are looked for, and how many of them for each."""
 PATIENCE = 5.0
 """Seconds for all questions about one thing that does not show; what is not answered by then is not claimed."""
 
-Question = Callable[[int, dict[str, int]], bool | None]
+Question = Callable[[int, dict[str, int]], bool]
 
 
 def _possible(question: Question, model: RoundModel) -> bool | None:
     """Is the answer yes for some number of processes and values of the parameters?  None if that is not known."""
     ends = time.monotonic() + PATIENCE
+    asked = False
     for n in NUMBERS:
         for parameters in settings(model, n):
             if time.monotonic() > ends:
                 return None
-            answer = question(n, parameters)
-            if answer is not False:
-                return answer
-    return False
+            asked = True
+            if question(n, parameters):
+                return True
+    return False if asked else None
 
 
 def _solved(clauses: list[tuple[int, ...]]) -> bool:
@@ -46,19 +49,27 @@ def _solved(clauses: list[tuple[int, ...]]) -> bool:
 
 
 def _scope() -> str:
-    return f"{NUMBERS[0]} to {NUMBERS[-1]} processes"
+    return f"{', '.join(map(str, NUMBERS[:-1]))} or {NUMBERS[-1]} processes"
+
+
+def _unparametrised(model: RoundModel) -> Contradiction | None:
+    """No values of the parameters are allowed, for any number of processes that is looked at."""
+    numbers = [n for n in MANY if (n + 1) ** len(model.parameters) <= MOST_SETTINGS]
+    if not numbers or any(True for n in numbers for _ in settings(model, n)):
+        return None
+    return Contradiction("parameters", (), f"up to {numbers[-1]} processes")
 
 
 def impossible(model: RoundModel) -> Contradiction | None:
-    """No heard-of sets and coordinators are as `safe` demands, so that there is no run at all."""
+    """Why there is no run at all: no heard-of sets and coordinators are as `safe` demands, or no parameters are allowed."""
+    if model.parameters and (found := _unparametrised(model)) is not None:
+        return found
     if model.steps or model.faults is not None:
         return None
 
     def question(n: int, parameters: dict[str, int]) -> bool:
         return _solved(Runs(model, n, parameters, 1).symbolic.circuit.clauses)
 
-    if not any(True for n in NUMBERS for _ in settings(model, n)):
-        return Contradiction("parameters", (), _scope())
     try:
         if _possible(question, model) is False:
             return Contradiction("safe", (), _scope())

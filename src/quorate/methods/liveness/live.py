@@ -99,7 +99,7 @@ def live(
             continue
         try:
             found = prove(model, item, limits, options, progress)
-            if why := unfair(model, item, (), limits):
+            if why := unfair(model, item):
                 raise Missing(str(why))
         except (Missing, TemporalError, CertificateError, InstanceError) as problem:
             verdict: Verdict = "unknown"

@@ -6,10 +6,8 @@ Only what not even one process with the most helpful company could reach is rema
 
 from __future__ import annotations
 
-import time
-
 from quorate.engines.explicit.processes import ProcessInstance
-from quorate.engines.explicit.reference import FINISHED, Reference, ReferenceSearch
+from quorate.engines.explicit.reference import FINISHED, RUNNING, Reference, ReferenceSearch
 from quorate.engines.explicit.worlds import InstanceError
 from quorate.engines.smt.workers import guarded
 from quorate.methods.phases.locals import LocalStates, TooManyLocalStates
@@ -19,15 +17,19 @@ from quorate.proof.vacuity import Remark
 
 NUMBERS = (1, 2, 3)
 """With how many processes it is looked whether anything happens."""
+FEW = 1_000
+"""How many states are looked at."""
+OVERDUE = 1.0
+"""Seconds after which nothing is said."""
 
 
-def remarks(model: ProcessModel, seconds: float) -> tuple[Remark, ...]:
+def remarks(model: ProcessModel) -> tuple[Remark, ...]:
     """What never happens, as far as a moment tells."""
-    found = guarded(_remarks, model, seconds, timeout=4 * seconds, memory_mb=2048)
+    found = guarded(_remarks, model, timeout=OVERDUE, memory_mb=2048)
     return found or ()
 
 
-def _remarks(model: ProcessModel, seconds: float) -> tuple[Remark, ...]:
+def _remarks(model: ProcessModel) -> tuple[Remark, ...]:
     found = []
     try:
         local = LocalStates(AllSizes(model))
@@ -37,12 +39,11 @@ def _remarks(model: ProcessModel, seconds: float) -> tuple[Remark, ...]:
         ]
     except (CountingError, TooManyLocalStates):
         pass
-    return (*_still(model, seconds), *found)
+    return (*_still(model), *found)
 
 
-def _still(model: ProcessModel, seconds: float) -> tuple[Remark, ...]:
+def _still(model: ProcessModel) -> tuple[Remark, ...]:
     """Does nothing but a crash ever happen with few processes?"""
-    ends = time.monotonic() + seconds
     states = covered = 0
     for processes in NUMBERS:
         try:
@@ -51,9 +52,12 @@ def _still(model: ProcessModel, seconds: float) -> tuple[Remark, ...]:
             break
         search = ReferenceSearch(Reference(instance.system), instance.system.symmetry is not None)
         search.begin()
-        search.run(max(0.0, ends - time.monotonic()))
         events = [action.name for action in model.actions] + list(instance.steps.agreements)
-        if search.status != FINISHED or any(search.found.fired.get(name) for name in events):
+        while search.status == RUNNING and search.found.states < FEW:
+            search.run(0.0)
+            if any(search.found.fired.get(name) for name in events):
+                return ()
+        if search.status != FINISHED:
             break
         states, covered = states + search.found.states, processes
     if covered != NUMBERS[-1]:
