@@ -37,10 +37,10 @@ from quorate.methods.liveness.stages import LEVELS, Search
 from quorate.methods.vacuity import unfair
 from quorate.models.relational import Liveness, Named, RelationalModel
 from quorate.models.temporal import TemporalError
-from quorate.proof import checker
+from quorate.proof.acceptance import examine
 from quorate.proof.certificates import CertificateError
 from quorate.proof.counting import Counting
-from quorate.proof.liveness import Argument, Goal, Proved, Stage, assumptions, certify, monitored, reduced, sections
+from quorate.proof.liveness import Argument, Goal, Proved, Stage, assumptions, certify, monitored, reduced
 from quorate.proof.readings import readings
 from quorate.proof.verdicts import Result, Verdict
 
@@ -297,13 +297,12 @@ class _Proof:
         return tuple(listed)
 
     def _check(self, proved: Proved) -> None:
-        """The independent checker has the last word."""
+        """The independent checker and the plain reading of the text have the last word."""
         self.progress("checking the certificate")
-        listed = sections(self.protocol, certify(self.protocol, [proved]))
-        limits = self.limits
-        for outcome in checker.discharge(listed, limits.timeout, limits.memory_mb, limits.jobs):
-            if not outcome.accepted:
-                raise Missing(f"the checker does not accept: {outcome.obligation.name}")
+        certificate, limits = certify(self.protocol, [proved]), self.limits
+        found = examine(self.protocol, certificate, limits.timeout, limits.memory_mb, limits.jobs)
+        if not found.accepted:
+            raise Missing(f"the checker does not accept: {found.why_not}")
 
 
 def _shown(stages: Sequence[Stage]) -> str:
