@@ -315,7 +315,7 @@ print(loaded, [name for name in sys.modules if name.startswith("quorate.") and "
 @pytest.mark.parametrize("arguments", [["--help"], ["induct", "--help"], ["--version"], ["nonsense"]])
 def test_help_loads_no_solver(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", PROBE, *arguments], capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1] == "['quorate'] []"
+    assert done.stderr.splitlines()[-1] == "['quorate'] ['quorate.isolation']"
 
 
 def test_explaining_loads_no_solver() -> None:
