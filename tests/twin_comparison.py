@@ -1,8 +1,8 @@
 """Twins against models: the same initial states, the same successors, the same properties, on small states.
 
 The model's side is a plain enumeration: parameters in turn, and the entries of a transition's choices when its formulas
-first read them.  Where both sides can be enumerated within the limits their sets must be equal; otherwise every state of one that was
-seen has to be allowed by the other, as far as that can be decided.
+first read them.  Where both sides can be enumerated within the limits their sets must be equal; otherwise every state of one
+that was seen has to be allowed by the other, as far as that can be decided.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ are settled by the compilers of the two languages.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from quorate.proof.twins.choices import Choices, Impossible
@@ -48,12 +49,25 @@ class Run:
         self.worlds = worlds
         self.now = 0
         self.frame: dict[Variable, Any] = {}
+        self.limit: int | None = None
+        """How many elements of each sort are looked at where something is made true of all; None: every one."""
 
     def table(self, function: Function, primes: int) -> Table:
         return self.worlds[self.now + primes][function]
 
     def choose(self, sort: str) -> Value:
         return self.domains.choose(sort, self.choices)
+
+    def assume(self, formulas: Sequence[Node]) -> None:
+        """Let all formulas be true.
+
+        First of one element of each sort, then of two, and so on: what contradicts each other is then found early, before
+        much has been chosen.
+        """
+        for limit in (*range(1, max(self.domains.sizes.values(), default=1)), None):
+            self.limit = limit
+            for formula in formulas:
+                formula.make(self, True)
 
 
 class Node:
@@ -296,12 +310,13 @@ class Quantification(Node):
             if all(part.value(run) != self.universal for part in self.due[number]):
                 self._make_all(run, number + 1)
 
-    def _each(self, run: Run, number: int) -> Collection[None] | Any:
+    def _each(self, run: Run, number: int) -> Iterator[None]:
+        """Let a variable have its values in turn."""
         if not self.binders:
             yield
             return
         binder = self.binders[number]
-        for value in run.domains.values(binder.sort):
+        for value in islice(run.domains.values(binder.sort), run.limit):
             run.frame[binder] = value
             yield
 
@@ -316,6 +331,18 @@ def _parts(body: Node, conjunction: bool) -> list[Node]:
         case Not(body=Not(body=inner)):
             return _parts(inner, conjunction)
     return [body]
+
+
+def effort(node: Node) -> int:
+    """Roughly how many instances a formula has: those that are soon decided are looked at first."""
+    match node:
+        case Quantification(binders=binders, due=due):
+            return len(binders) + max((effort(part) for parts in due for part in parts), default=0)
+        case Junction(parts=parts):
+            return max(map(effort, parts), default=0)
+        case Not(body=body):
+            return effort(body)
+    return 0
 
 
 class Let(Node):

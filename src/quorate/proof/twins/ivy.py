@@ -16,7 +16,7 @@ from quorate.logic.terms import Symbol
 from quorate.models.relational import RelationalModel
 from quorate.proof.twins import Move, State, TwinError
 from quorate.proof.twins.choices import Choices, Impossible, every
-from quorate.proof.twins.expressions import OPERATORS, Node, Run, World
+from quorate.proof.twins.expressions import OPERATORS, Node, Run, World, effort
 from quorate.proof.twins.ivy_code import Action, CodeRun, Condition, Failure, Path, assertions
 from quorate.proof.twins.ivy_program import Program
 from quorate.proof.twins.ivy_text import wrapped
@@ -111,7 +111,7 @@ class Claims:
 
 def is_claim(kind: str, changes: bool) -> bool:
     """Is a formula a property of states, or something that is taken for granted or proved once and for all?"""
-    return kind != "init" and (changes or kind not in ("axiom", "trusted", "property"))
+    return kind not in ("init", "axiom") and (changes or kind not in ("trusted", "property"))
 
 
 class IvyTwin(RelationalTwin):
@@ -127,11 +127,13 @@ class IvyTwin(RelationalTwin):
         self.actions = program.steps
         named = {action for (action, _), name in claims.assertions.items() if name not in claims.flags}
         self.asserting = [action for action in self.actions if action in named]
-        self.axioms = [
-            formula.node
-            for formula in program.formulas
-            if formula.kind in ("axiom", "trusted") and not program.changes(formula.touched)
+        assumed = [formula for formula in program.formulas if formula.kind in ("axiom", "trusted")]
+        rigid = [formula.node for formula in assumed if not program.changes(formula.touched)]
+        self.axioms = sorted(rigid, key=effort)
+        self.standing = [
+            formula.node for formula in assumed if formula.kind == "axiom" and program.changes(formula.touched)
         ]
+        """Axioms about what changes: states in which they are false do not occur."""
 
     def run(self, choices: Choices, worlds: list[World]) -> CodeRun:
         return CodeRun(self.domains, choices, worlds[0])
@@ -141,11 +143,8 @@ class IvyTwin(RelationalTwin):
     def begin(self, run: Run) -> None:
         assert isinstance(run, CodeRun)
         self._distinguish_structs(run)
-        for node in self.axioms:
-            node.make(run, True)
-        for formula in self.program.formulas:
-            if formula.kind == "init":
-                formula.node.make(run, True)
+        run.assume(self.axioms)
+        run.assume([formula.node for formula in self.program.formulas if formula.kind == "init"])
         for code, indices in self.program.initializations:
             for values in product(*(self.domains.values(index.sort) for index in indices)):
                 run.frame = dict(zip(indices, values, strict=True))
@@ -153,6 +152,11 @@ class IvyTwin(RelationalTwin):
                     code.execute(run)
                 except Failure:
                     raise TwinError("an assertion fails in the initialization") from None
+        self._stand(run)
+
+    def _stand(self, run: Run) -> None:
+        for node in self.standing:
+            node.make(run, True)
 
     def _distinguish_structs(self, run: Run) -> None:
         """Two structs with the same fields are the same."""
@@ -180,9 +184,11 @@ class IvyTwin(RelationalTwin):
         assert isinstance(state, Snapshot)
         action = self.actions[choices.choose(len(self.actions))]
         run = self.run(choices, [self.world(state, choices)])
+        self._stand(run)
         values = [run.choose(cell.sort) for cell in action.parameters]
         try:
             action.perform(run, values)
+            self._stand(run)
         except Failure as failure:
             name = self.claims.assertions[action, failure.path]
             if name not in self.claims.flags:
@@ -212,6 +218,7 @@ class IvyTwin(RelationalTwin):
     def _failing(self, state: Snapshot, action: Action, choices: Choices) -> str:
         """The assertion that fails when the action is called."""
         run = self.run(choices, [self.world(state, choices)])
+        self._stand(run)
         try:
             action.perform(run, [run.choose(cell.sort) for cell in action.parameters])
         except Failure as failure:

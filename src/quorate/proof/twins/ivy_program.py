@@ -289,10 +289,7 @@ class Program(IvyReader):
         variables = [self.variable(name, Hole()) for name in _left_variables(target)]
         inside = {**names, **{variable.name: variable for variable in variables}}
         entry, kind = self._target(target, inside)
-        assert self.calls is not None
-        from_target, self.calls = self.calls, []
         node = None if value is None else self.of_sort(value, kind, inside)
-        self.calls += from_target
         return self._assign(entry, variables, node)
 
     def _target(self, target: Reference, names: Names) -> tuple[Entry, Kind]:

@@ -161,8 +161,8 @@ class Reader:
         raise TwinError(f"this is not executed: {_where(expression)}")
 
     def conditional(self, condition: Expression, then: Expression, otherwise: Expression, names: Names) -> Typed:
-        first, kind = self.read(then, names)
         test = self.formula(condition, names)
+        first, kind = self.read(then, names)
         return If(test, first, self.of_sort(otherwise, kind, names)), kind
 
     def shifted(self, by: int, body: Expression, names: Names) -> Typed:

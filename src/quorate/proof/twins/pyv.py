@@ -36,10 +36,9 @@ from quorate.proof.twins.expressions import (
     Junction,
     Mention,
     Node,
-    Not,
-    Quantification,
     Run,
     World,
+    effort,
 )
 from quorate.proof.twins.expressions import Shift as ShiftNode
 from quorate.proof.twins.names import Names, Reader, Typed
@@ -101,8 +100,8 @@ class Program(Reader):
         for declaration in declarations:
             self._execute(declaration)
         self.finish()
-        self.axioms.sort(key=_effort)
-        self.initial.sort(key=_effort)
+        self.axioms.sort(key=effort)
+        self.initial.sort(key=effort)
         self.safety = [(item.name, self._claim(item.name, item.span)) for item in model.safety]
 
     def _claim(self, name: str, span: Span | None) -> Node:
@@ -259,8 +258,8 @@ class PyvTwin(RelationalTwin):
 
     def begin(self, run: Run) -> None:
         assert isinstance(run, _TwoStates)
-        for formula in (*self.program.axioms, *self.program.initial):
-            formula.make(run, True)
+        run.assume(self.program.axioms)
+        run.assume(self.program.initial)
         run.derive_all(0)
 
     def step(self, state: State, choices: Choices) -> tuple[Move, Snapshot]:
@@ -288,18 +287,6 @@ class PyvTwin(RelationalTwin):
     def falsified(self, state: State) -> tuple[str, ...]:
         run = self.known(state)
         return tuple(name for name, claim in self.program.safety if not claim.value(run))
-
-
-def _effort(node: Node) -> int:
-    """Roughly how many instances a formula has: those that are soon decided are looked at first."""
-    match node:
-        case Quantification(binders=binders, due=due):
-            return len(binders) + max((_effort(part) for parts in due for part in parts), default=0)
-        case Junction(parts=parts):
-            return max(map(_effort, parts), default=0)
-        case Not(body=body):
-            return _effort(body)
-    return 0
 
 
 def _is_old_dialect(declarations: Sequence[Declaration]) -> bool:

@@ -131,6 +131,8 @@ class RelationalTwin(Twin):
                     shown.append(f"{name} = {value}")
             if shown:
                 lines.append(", ".join(shown))
+        if state.failed:
+            lines.append("an assertion has failed")
         return "\n".join(lines) or "nothing holds"
 
     # -- running ---------------------------------------------------------------------------------------------------
