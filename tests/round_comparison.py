@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
 from random import Random
@@ -243,6 +244,23 @@ def phases(twin: Recording, random: Random, count: int) -> Iterator[tuple[RoundS
                 state = taken[1]
                 rounds.append(twin.last)
             yield before, rounds, state
+
+
+def compare_hearings(model: RoundModel, n: int, parameters: dict[str, int], depth: int) -> int:
+    """The same for each way to hear and to be coordinated: what exactly can a round lead to from a state?"""
+    twin, reference = Recording(model, n, n, parameters), Reference(model, n, n, parameters)
+    seen = 0
+    for mine, theirs in zip(layers(twin, depth), reference.layers(depth), strict=True):
+        for name, state in {key(twin, state): state for state in mine}.items():
+            found: dict[tuple[Any, ...], set[Key]] = {}
+            for _, after in every(partial(twin.step, state)):
+                found.setdefault((twin.last.coordinators, twin.last.heard[-1]), set()).add(key(twin, after))
+            for (coordinators, heard), keys in found.items():
+                masks = tuple(sum(1 << q for q in group) for group in heard)
+                begun = replace(theirs[name], coordinators=coordinators)
+                assert keys == {reference.key(at) for at in reference.naive.after(begun, masks, 0)}, (name, heard)
+                seen += 1
+    return seen
 
 
 def every_phase(twin: Recording, count: int) -> Iterator[tuple[RoundState, list[RoundState], RoundState]]:

@@ -199,8 +199,8 @@ def test_crashed_processes_are_not_spoken_of() -> None:
 
 
 def test_less_than_none_is_none() -> None:
-    text = "  y: bool = true\nround\n  send <x> to all\n  y := #<_> = n\nfaults {}\nproperty agreement\nsafety [y] forall p. y(p)\n"
+    text = "  y: bool = true\nround\n  send <x> to all\n  y := #<_> = n\nfaults {}\nsafety [all_heard] forall p. y(p)\n"
     for faults in ("omissions n - 3", "omissions 1 in n - 3 rounds", "crashes n - 3"):
-        assert verdicts(text.format(faults), 2)["y"] == "proved"
+        assert verdicts(text.format(faults), 2)["all_heard"] == "proved"
     with pytest.raises(RoundsError):
         verdicts("parameter f\nround\n  send <x> to all\n  x := x\nproperty agreement\n", 2, f=-1)
