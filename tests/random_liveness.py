@@ -21,8 +21,10 @@ from quorate.models.relational import Liveness, RelationalModel
 from quorate.models.semantics import Step
 from quorate.models.source import Source
 from quorate.models.temporal import all_fairness, enabled
+from quorate.proof.counting import Counting
 from quorate.proof.lassos import _happens, is_stuck, values_of
 from quorate.proof.liveness import Argument, Stage, monitored, reduced
+from quorate.proof.readings import readings
 
 FLAGS = ("a", "b", "c")
 ORDER = (
@@ -44,7 +46,7 @@ def random_protocol(seed: int) -> RelationalModel:
         return " & ".join(dict.fromkeys(literal(variable) for _ in range(random.randint(1, most))))
 
     lines = [
-        "sort node",
+        "finite sort node",
         "immutable relation below(node, node)",
         *ORDER,
         *(f"mutable relation {flag}" for flag in FLAGS),
@@ -183,13 +185,15 @@ def _some_stages(
     model: RelationalModel, item: Liveness, graph: StateGraph, random: Random
 ) -> Iterator[tuple[Stage, ...]]:
     """Stages for all steps, or, where there are none, for the steps from some states only."""
+    counting = Counting(readings(model))
     for part in (1, 2, 3, 5):
         states = graph.states.choose(random, max(1, graph.states.count // part))
         pairs = pairs_of(model, item, states, random)
         if pairs is None:
             yield ()
         else:
-            lists, _ = Search(Samples(model, item, {}, [states], [pairs]), {}, lambda text: None).find(LEVELS[:3])
+            samples = Samples(model, item, {}, [states], [pairs])
+            lists, _ = Search(samples, counting, False, lambda text: None).find(LEVELS[:3])
             yield from map(tuple, lists[:2])
             if lists:
                 return

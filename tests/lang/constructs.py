@@ -278,5 +278,14 @@ CONSTRUCTS = (
     ),
     ivy("loops", STATE + "action clear = { while exists N. held(N) { held(N) := false } }\nexport clear", "Q0104"),
     ivy("temporal properties of other shapes", STATE + "temporal property globally held(N)", "Q0703"),
+    ivy(
+        "`finite type`, `unbounded type`: what a proof of liveness may count",
+        STATE + "finite type value\nunbounded type message\nrelation sent(V:value, M:message)",
+    ),
+    ivy(
+        "`finite` of the integers, `unbounded` of an enumeration",
+        STATE + "finite type number\ninterpret number -> int\nunbounded type bit = {zero, one}",
+        "Q0705",
+    ),
     ivy("recursion", STATE + "action a = { call a }\nexport a", "Q0223"),
 )

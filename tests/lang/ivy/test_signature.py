@@ -212,3 +212,22 @@ def test_variables_of_a_symbol_come_from_its_declaration(read: Read) -> None:
     (update,) = model.transitions[0].updates
     assert [variable.name for variable in update.variables] == ["Source", "N", "N_1"]
     assert str(update.value) == "Source = x & N = x & N_1 = x | r(Source, N, N_1)"
+
+
+def test_what_is_said_of_the_number_of_elements(read: Read, problems: Problems) -> None:
+    model = read("""
+        finite type node
+        unbounded type message
+        finite type bit = {zero, one}
+        type plain
+        object ticket = { unbounded type t }
+        relation finite(X:plain)
+        relation unbounded(X:plain)
+    """)
+    assert model.finite == {Sort("node")}
+    assert model.unbounded == {Sort("message"), Sort("ticket.t")}
+    found = problems("finite type number\ninterpret number -> int\nunbounded type bit = {zero, one}\n")
+    assert [(item.code, item.message) for item in found] == [
+        ("Q0705", "`number` is the integers, which are not finite"),
+        ("Q0705", "`bit` is an enumeration, which is finite"),
+    ]

@@ -14,6 +14,7 @@ from lang.pyv.test_transitions import HARD, transitions
 from lang.reading import HEADER, model
 from quorate.lang import load, parse
 from quorate.lang.diagnostics import LanguageError
+from quorate.lang.ivy.printer import print_model as print_ivy
 from quorate.lang.pyv.printer import print_model
 from quorate.logic.terms import (
     BOOL,
@@ -312,3 +313,17 @@ def work_with(formula: Term, found: RelationalModel) -> None:
 
 def test_header_is_not_in_the_way() -> None:
     same(model(HEADER, ""))
+
+
+def test_what_is_said_of_the_number_of_elements_is_kept() -> None:
+    """In both languages; elsewhere the words are names like any other."""
+    text = "finite sort node\nunbounded sort message\nsort finite\nmutable relation unbounded(node, finite)\n"
+    found = parse(Source("sorts.pyv", text)).model
+    assert (found.finite, found.unbounded) == ({Sort("node")}, {Sort("message")})
+    assert parse(Source("sorts.pyv", print_model(found))).model == found
+    again = parse(Source("sorts.ivy", print_ivy(found)), "ivy").model
+    assert (again.finite, again.unbounded) == (found.finite, found.unbounded)
+    with pytest.raises(LanguageError):
+        parse(Source("sorts.pyv", "finite sort node\nunbounded sort node\n"))
+    with pytest.raises(LanguageError):
+        parse(Source("sorts.pyv", "finite unbounded sort node\n"))
