@@ -107,7 +107,7 @@ def test_the_named_part_is_contradictory_and_no_part_of_it_is(chosen: list[str])
     lines += ["immutable constant a: node", "immutable constant b: node"]
     lines += [f"axiom [a{number}] {literal}" for number, literal in enumerate(chosen)]
     subject = model("\n".join(lines) + "\n")
-    sizes = [{sort: size for sort in subject.sorts} for size in (1, 2)]
+    sizes = [dict.fromkeys(subject.sorts, size) for size in (1, 2)]
 
     def possible(names: set[str]) -> bool:
         part = [axiom for axiom in subject.axioms if axiom.name in names]
