@@ -247,7 +247,7 @@ def _explored(reference: Reference, transitions: set[str], wanted: set[str], eff
 
 def _relational(model: RelationalModel, invariants: Sequence[Named], limits: Limits) -> tuple[Remark, ...]:
     if not model.transitions:
-        return (Remark("transitions", "", True),)
+        return (Remark("transitions", "", True),) if model.properties else ()
     seen = observe(model, limits)
     known = (*model.background(), *invariants)
     scope = _up_to(model, seen.largest)

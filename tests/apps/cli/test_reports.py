@@ -12,6 +12,7 @@ from quorate.apps.cli import reports
 from quorate.apps.cli.reports import FileReport, Report, expected_verdict, shown_name
 from quorate.lang.diagnostics import Diagnostic
 from quorate.models.source import Source, Span
+from quorate.proof.vacuity import Remark
 from quorate.proof.verdicts import Result, Verdict
 
 SOURCE = Source("lock.pyv", "safety [mutex] p(X)\ninvariant q(X)\n")
@@ -146,7 +147,7 @@ def test_json() -> None:
         reports.render(report((result(), "proved"), (result("b", "unknown", "timeout"), "proved")), "json")
     )
     assert list(document) == [
-        "tool", "file", "sha256", "command", "config", "seed", "verdict", "results", "diagnostics"
+        "tool", "file", "sha256", "command", "config", "seed", "verdict", "results", "warnings", "diagnostics"
     ]  # fmt: skip
     assert (document["command"], document["seed"], document["verdict"]) == ("induct", 7, "unknown")
     assert set(document["tool"]["solvers"]) == {"z3", "cvc5"}
@@ -239,3 +240,31 @@ def test_diagnostics_of_clean_files() -> None:
 
 def test_measures_are_plausible() -> None:
     assert reports.cpu_seconds() > 0 and reports.peak_mb() > 1
+
+
+# -- what makes verdicts say less ------------------------------------------------------------------------------------------
+
+
+def test_remarks_in_every_format() -> None:
+    span = Span(Source("lock.pyv", "a\nb\n"), 2, 3)
+    seen = Remark("transition", "drop", False, "up to 2 elements of node", 12, span)
+    certain = Remark("premise", "mutex", True)
+    file = FileReport("lock.pyv", "", (result(),), ("proved",), remarks=(seen, certain))
+    whole = Report("induct", {}, (file,))
+    first = "drop does not fire in any of the 12 states of the instances with up to 2 elements of node"
+    second = "the premise of mutex can never hold, so it says nothing"
+    assert reports.text(whole).splitlines()[2:4] == [f"  ! {first} (line 2)", f"  ! {second}"]
+    assert reports.text(whole).splitlines()[-1] == "1 property: 1 proved; 2 warnings (0.0 s)"
+    listed = json.loads(reports.to_json(whole))["warnings"]
+    assert [(item["code"], item["line"], item["certain"], item["message"]) for item in listed] == [
+        ("Q0805", 2, False, first),
+        ("Q0806", None, True, second),
+    ]
+    [run] = json.loads(reports.sarif(whole))["runs"]
+    assert [(item["ruleId"], item["level"]) for item in run["results"]] == [("Q0805", "warning"), ("Q0806", "warning")]
+    assert reports.github(whole).splitlines()[0] == (
+        f"::warning file=lock.pyv,line=2,col=1,title=quorate (Q0805)::{first}"
+    )
+    [suite] = ElementTree.fromstring(reports.junit(whole))
+    assert suite[-1].tag == "system-out" and suite[-1].text == f"warning: {first} (line 2)\nwarning: {second}"
+    assert whole.exit_code == 0

@@ -139,8 +139,9 @@ def text(report: Report) -> str:
 
 def file_rows(file: FileReport, how: bool = False) -> list[str]:
     """The name of the file, and a line per property; on request with how it was settled, and in what time."""
+    remarks = [f"  ! {item.text}" for item in file.remarks]
     if not file.results:
-        return [file.path, "  the file states no property"]
+        return [file.path, "  the file states no property", *remarks]
     names = [shown_name(result.property, result.span) for result in file.results]
     width = max(map(len, names))
     room = max((len(result.verdict) for result in file.results if result.reason), default=0)
@@ -155,7 +156,7 @@ def file_rows(file: FileReport, how: bool = False) -> list[str]:
         )
         seconds = f"  ({result.seconds:.1f} s)" if how else ""
         rows.append(row.rstrip() + (f"  —{remark}" if remark else "") + seconds)
-    return rows + [f"  ! {item.text}" for item in file.remarks]
+    return rows + remarks
 
 
 def total(report: Report) -> str:
