@@ -51,6 +51,7 @@ from quorate.methods.liveness import live  # noqa: E402
 from quorate.methods.liveness.check import check_liveness  # noqa: E402
 from quorate.methods.phases import verify as phases  # noqa: E402
 from quorate.models.forms import NoForm, relational_form  # noqa: E402
+from quorate.models.process import ProcessModel  # noqa: E402
 from quorate.models.relational import RelationalModel  # noqa: E402
 from quorate.models.source import Source  # noqa: E402
 from quorate.proof import liveness  # noqa: E402
@@ -255,7 +256,9 @@ def _broken(file: str, sound: RelationalModel) -> Iterator[tuple[str, Relational
             continue
         if set(form.symbols) != set(sound.symbols):
             continue
-        for result in verify(Question(model, 4.0, LIMITS), ("instances",)).results:
+        processes = isinstance(model, ProcessModel)
+        asked = phases.verify(model, 4.0) if processes else verify(Question(model, 4.0, LIMITS), ("instances",))
+        for result in asked.results:
             if result.verdict == "violated" and result.kind == "safety":
                 yield what, form, result.property
                 break
