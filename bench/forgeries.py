@@ -38,7 +38,8 @@ from quorate.engines.explicit.worlds import InstanceError  # noqa: E402
 from quorate.engines.smt.backends import Question as SolverQuestion  # noqa: E402
 from quorate.engines.smt.backends import open_backend  # noqa: E402
 from quorate.engines.smt.session import Limits  # noqa: E402
-from quorate.lang import load_model  # noqa: E402
+from quorate.lang import load_model, parse_model  # noqa: E402
+from quorate.lang.diagnostics import LanguageError  # noqa: E402
 from quorate.logic.structures import EvaluationError  # noqa: E402
 from quorate.logic.terms import neg  # noqa: E402
 from quorate.methods.cutoff import cutoff  # noqa: E402
@@ -50,12 +51,15 @@ from quorate.methods.liveness import live  # noqa: E402
 from quorate.methods.liveness.check import check_liveness  # noqa: E402
 from quorate.methods.phases import verify as phases  # noqa: E402
 from quorate.models.forms import NoForm, relational_form  # noqa: E402
+from quorate.models.process import ProcessModel  # noqa: E402
 from quorate.models.relational import RelationalModel  # noqa: E402
+from quorate.models.source import Source  # noqa: E402
 from quorate.proof import liveness  # noqa: E402
 from quorate.proof.certificates import CertificateError, from_json  # noqa: E402
 from quorate.proof.checker import Section, _Prepared, discharge, sections  # noqa: E402
 from quorate.proof.traces import replay  # noqa: E402
 from quorate.strategy import Question, verify  # noqa: E402
+from text_mutations import mutated  # noqa: E402
 
 LIBRARY = ROOT / "protocols"
 LIMITS = Limits(timeout=5.0, jobs=2)
@@ -186,7 +190,8 @@ def falsified(
 ) -> Iterator[tuple[str, RelationalModel, str]]:
     """Changes of a protocol after which a property is false, as a run shows: what was done, the protocol, the property."""
     if kind in ("mercury", "rounds"):
-        yield from _broken(file)
+        yield from _broken(file, model)
+        return
     changes = list(fairness_mutants(model) if kind == "liveness" else _other_properties(model))
     others = list(mutants(replace(model, invariants=())))
     choice.shuffle(changes)
@@ -230,19 +235,33 @@ def _lasso(model: RelationalModel) -> str | None:
     return None
 
 
-def _broken(file: str) -> Iterator[tuple[str, RelationalModel, str]]:
-    """The broken programs of the library that began as this one."""
+def _broken(file: str, sound: RelationalModel) -> Iterator[tuple[str, RelationalModel, str]]:
+    """Programs that began as this one, of the library and with one change to the text, if their forms have the same symbols.
+
+    Their runs, which are replayed, are runs of the program itself, and not of the form that certificates speak of.
+    """
     path = LIBRARY / file
-    for other in sorted((path.parent / "broken").glob(f"{path.stem}*")):
-        model = load_model(other).model
-        try:
-            form = relational_form(model)
-        except NoForm:
+    text = path.read_text(encoding="utf-8")
+    others = [
+        (item.name, item.read_text(encoding="utf-8")) for item in sorted((path.parent / "broken").glob(f"{path.stem}*"))
+    ]
+    others += [(f"change {number}", mutated(text, Random(f"{file} {number}"))) for number in range(8 * TRIES)]
+    for what, other in others:
+        if other == text:
             continue
-        answer = verify(Question(model, 20.0, LIMITS))
-        for result in answer.results:
-            if result.verdict == "violated":
-                yield f"{other.name}", form, result.property
+        try:
+            model = parse_model(Source(path.name, other)).model
+            form = relational_form(model)
+        except (LanguageError, NoForm):
+            continue
+        if set(form.symbols) != set(sound.symbols):
+            continue
+        processes = isinstance(model, ProcessModel)
+        asked = phases.verify(model, 4.0) if processes else verify(Question(model, 4.0, LIMITS), ("instances",))
+        for result in asked.results:
+            if result.verdict == "violated" and result.kind == "safety":
+                yield what, form, result.property
+                break
 
 
 # -- judging ------------------------------------------------------------------------------------------------------------------
