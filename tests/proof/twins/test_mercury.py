@@ -134,7 +134,7 @@ def test_a_rendezvous_with_anyone_and_with_the_one_that_is_named() -> None:
 def test_nobody_receives_nothing() -> None:
     text = (
         "variables\n  id who\nactions\n  rz a : unit\ninitial location L\n  on _ do sendrz(a, who)\n"
-        "  on recv(a) do goto L\n"
+        "  on recv(a) do goto M\nlocation M\n"
     )
     assert enabled(program(text, 2)) == set()
 
@@ -230,6 +230,14 @@ def test_participants_of_a_consensus_may_crash_as_long_as_more_than_half_go_on()
     assert {move for move in enabled(program(text, 2)) if "crashed" in move} == set()
 
 
+def test_what_was_proposed_by_who_crashes_meanwhile_may_be_decided() -> None:
+    text = (
+        "variables\n  int[0,1] x\ncrash locations: K\ninitial location L\n  on Partition<p>(All, 1)\n    win: x := 1 goto K\n"
+        "    lose: goto K\nlocation K\n  on Consensus<c>(All, 1, x) do\n    x := c.decVar\n    goto D\nlocation D\n"
+    )
+    assert "P0: crashed; P1: D, x = 1; P2: D, x = 1" in after(program(text, 3), "p", "c")
+
+
 def test_who_crashes_is_in_no_set_and_holds_up_nobody() -> None:
     text = (
         "variables\n  idSet s\nactions\n  br a : unit\ncrash actions: a\ninitial location L\n  on _ do\n"
@@ -274,6 +282,22 @@ def test_a_counter_is_shown_as_the_set_of_those_whom_it_has_counted() -> None:
     tables = {symbol.name: table for symbol, table in structure.tables.items()}
     assert tables["n~counted"] == {(0, 0): False, (0, 1): False, (1, 0): True, (1, 1): False}
     assert tables["n~lost"] == {(0,): 0, (1,): 0}
+
+
+def test_a_counter_that_is_set_to_zero_has_counted_nobody() -> None:
+    text = (
+        "variables\n  int[0,N] n\nactions\n  br a : unit\ninitial location L\n  on recv(a) do\n    n := n + 1\n    goto M\n"
+        "  on _ do sendbr(a)\nlocation M\n  passive a\n  on _ where (n >= N - 1) do\n    n := 0\n    goto L\n"
+    )
+    assert "P0: L, n = 0; P1: L, n = 0" in after(program(text, 2), "a", "M")
+
+
+def test_everyone_decides_what_one_of_them_proposes() -> None:
+    text = (
+        "variables\n  int[0,1] x\nactions\n  env rz up : unit\ninitial location L\n  on recv(up) do x := 1\n"
+        "  on Consensus<c>(All, 1, x) do\n    x := c.decVar\n    goto D\nlocation D\n"
+    )
+    assert after(program(text, 2), "up", "c") == {f"P0: D, x = {v}; P1: D, x = {v}" for v in (0, 1)}
 
 
 def test_what_is_decided_is_in_the_range_of_all_that_is_proposed() -> None:
@@ -326,4 +350,4 @@ def test_random_programs() -> None:
 
 @pytest.mark.slow
 def test_many_random_programs() -> None:
-    random_programs_agree(range(1000, 4000), 60)
+    random_programs_agree(range(1000, 3000), 60)
