@@ -232,10 +232,10 @@ def test_participants_of_a_consensus_may_crash_as_long_as_more_than_half_go_on()
 
 def test_what_was_proposed_by_who_crashes_meanwhile_may_be_decided() -> None:
     text = (
-        "variables\n  int[0,1] x\ncrash locations: K\ninitial location L\n  on Partition<p>(All, 1)\n    win: x := 1 goto K\n"
+        f"{X}crash locations: K\ninitial location L\n  on Partition<p>(All, 1)\n    win: x := 1 y := 1 goto K\n"
         "    lose: goto K\nlocation K\n  on Consensus<c>(All, 1, x) do\n    x := c.decVar\n    goto D\nlocation D\n"
     )
-    assert "P0: crashed; P1: D, x = 1; P2: D, x = 1" in after(program(text, 3), "p", "c")
+    assert "P0: crashed; P1: D, x = 1, y = 0; P2: D, x = 1, y = 0" in after(program(text, 3), "p", "c")
 
 
 def test_who_crashes_is_in_no_set_and_holds_up_nobody() -> None:
