@@ -163,6 +163,33 @@ def test_axioms_choose_rigid_symbols() -> None:
     assert len(starts(twin)) == 6
 
 
+def test_derived_relations_that_axioms_and_initial_conditions_read() -> None:
+    twin = twin_of(
+        HELD + "derived relation some(node): some(M) <-> exists N. held(N)\ninit held(N)\ninit some(N)\nsafety some(N)",
+        "pyv",
+        "node=2",
+    )
+    assert set(starts(twin)) == {"held(0), held(1), some(0), some(1)"}
+
+
+def test_safety_stands_for_formulas_with_variables_of_their_own() -> None:
+    twin = twin_of(
+        """
+        sort node
+        sort value
+        mutable relation p(node)
+        mutable relation q(value)
+        init p(N) & q(V)
+        transition drop() modifies p, q safety & !new(safety) & (p'(X) <-> p(X)) & (q'(Y) -> q(Y))
+        safety p(A)
+        safety q(A)
+        """,
+        "pyv",
+        "node=1, value=1",
+    )
+    assert steps(twin, "p(0), q(0)") == {"drop: p(0)"}
+
+
 def test_contradictory_axioms_have_no_initial_state() -> None:
     twin = twin_of(HELD + "immutable constant a: node\naxiom a != a\nsafety held(N)", "pyv", "node=2")
     assert starts(twin) == {}

@@ -8,7 +8,7 @@ formula is made true before it is first read.  In the old dialect a bare symbol 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from quorate.lang.diagnostics import Sink
@@ -65,10 +65,13 @@ class Transition:
 
 @dataclass
 class _Text:
-    """A definition, a transition or a named formula, with how many states it speaks of."""
+    """A definition, a transition or a named formula, with how many states it speaks of.
+
+    `safety` stands for several formulas, each with variables of its own.
+    """
 
     definition: Definition
-    expression: Expression
+    expressions: tuple[Expression, ...]
     states: int
     begins: int
     """How far behind its first state bare symbols are read."""
@@ -125,25 +128,27 @@ class Program(Reader):
                 if item.transition or item.modifies is not None:
                     made.result = BOOL
                 behind = int(self.old_dialect and item.states == 2 and not item.imperative)
-                self.texts[item.name] = _Text(made, item.body, item.states, behind)
+                self.texts[item.name] = _Text(made, (item.body,), item.states, behind)
         for item in declarations:
             if isinstance(item, FormulaDeclaration) and item.label and item.label not in self.functions:
                 behind = int(self.old_dialect and item.states == 2)
-                text = _Text(Definition(item.label, (), BOOL), item.formula, item.states, behind)
+                text = _Text(Definition(item.label, (), BOOL), (item.formula,), item.states, behind)
                 self.texts.setdefault(item.label, text)
         safety = [d.formula for d in declarations if isinstance(d, FormulaDeclaration) and d.kind == "safety"]
-        if safety:
-            both = Operation(safety[0].span, "&", tuple(safety))
-            self.texts.setdefault("safety", _Text(Definition("safety", (), BOOL), both, 1, 0))
+        self.texts["safety"] = _Text(Definition("safety", (), BOOL), tuple(safety), 1, 0)
         for text in self.texts.values():
             self._define(text)
 
     def _define(self, text: _Text) -> None:
         names = {parameter.name: parameter for parameter in text.definition.parameters}
-        with_old = text.begins == 1
-        node, kind = self._in_dialect(with_old, lambda: self._body(text.expression, names))
-        unify(kind, text.definition.result, text.definition.name)
-        text.definition.body = node
+        nodes = []
+        self.reading_old = text.begins == 1
+        for expression in text.expressions:
+            node, kind = self._body(expression, names)
+            unify(kind, text.definition.result, text.definition.name)
+            nodes.append(node)
+        self.reading_old = False
+        text.definition.body = nodes[0] if len(nodes) == 1 else Junction(True, nodes)
 
     def _body(self, expression: Expression, names: Names) -> Typed:
         """What a definition stands for; a formula is closed over the variables that nothing introduces."""
@@ -151,12 +156,6 @@ class Program(Reader):
         node, kind = self.read(expression, names)
         binders, self.closure = list(self.closure.values()), saved
         return self.quantification(True, binders, node), kind
-
-    def _in_dialect(self, old: bool, read: Callable[[], Typed]) -> Typed:
-        saved, self.reading_old = self.reading_old, old
-        found = read()
-        self.reading_old = saved
-        return found
 
     def _execute(self, item: Declaration) -> None:
         match item:
@@ -236,10 +235,10 @@ class _TwoStates(Run):
         if (state, function) in self.settled:
             return
         self.settled.add((state, function))
-        saved = self.frame, self.now
-        self.frame, self.now = {}, state
+        saved = self.frame, self.now, self.limit
+        self.frame, self.now, self.limit = {}, state, None
         self.rules[function].make(self, True)
-        self.frame, self.now = saved
+        self.frame, self.now, self.limit = saved
 
     def derive_all(self, state: int) -> None:
         for function in self.rules:
