@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planted_rounds import ROUNDS
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -213,4 +215,5 @@ MISTAKES: tuple[Mistake, ...] = (
         "                hypotheses = (*self.edge(made, states, shrunk), after, stage.formula)",
         "tests/proof/test_liveness_certificates.py",
     ),
+    *(Mistake(*row) for row in ROUNDS),
 )
