@@ -91,14 +91,12 @@ def _finite_search(
             answer = run.solve((-run.circuit.conj(literals),), left) if left > 0 else None
             if answer is None:
                 return Found(None, reached - 1) if reached else None
-            if not reached and not answer and run.solve((), ends - time.monotonic()) is False:
-                return Found(None, depth, empty=True)
             if answer:
                 violated = next(p for p, lit in zip(properties, literals, strict=True) if not run.solver.holds(lit))
                 return Found(run.trace("run", violated.name), reached)
+        return Found(None, depth, FiniteRun(model, sizes, True, seed).solve((), ends - time.monotonic()) is False)
     except EvaluationError:
         return None
-    return Found(None, depth)
 
 
 def check(
