@@ -1,7 +1,7 @@
 """Makes docs/trust.md: what a result rests on, and, per family, the modules that have to be right for a *proved* to be right.
 
-The modules are those that are loaded on the way from a text and a certificate to the questions that solvers get.  The second
-opinion is not among them: it can refuse a certificate but not make one accepted.
+The modules are those that are loaded on the way from a text and a certificate to the questions that solvers get.  The guard against
+contradictions and the second opinion are not among them: they can refuse a certificate but not make one accepted.
 """
 
 from __future__ import annotations
@@ -28,21 +28,20 @@ LOADING = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from quorate.lang import load_model
-from quorate.proof.acceptance import form_of, sections_of
+from quorate.models.forms import relational_form
 from quorate.proof.certificates import certify
-from quorate.proof.checker import _Prepared
-form = form_of(load_model(sys.argv[2]).model)
+from quorate.proof.checker import _Prepared, sections
+form = relational_form(load_model(sys.argv[2]).model)
 if form.liveness:
-    from quorate.proof.liveness import Argument, LivenessCertificate, Proved
+    from quorate.proof.liveness import Argument, LivenessCertificate, Proved, sections
     proved = [Proved(Argument(item.name, True, ()), (), None) for item in form.liveness]
     certificate = LivenessCertificate("", "", tuple(proved))
 else:
     certificate = certify(form, form.safety, form.properties, {})
-for section in sections_of(form, certificate):
+for section in sections(form, certificate):
     _Prepared(section, 1024, False)
 print(json.dumps(sorted(name for name in sys.modules if name.startswith("quorate."))))
 """
-OPINION = ("proof.twins", "proof.second_opinion", "proof.plain_liveness")
 PARSER = "none: the twins use it too"
 TWINS = {
     **{f"lang.ivy.{name}": PARSER for name in ("grammar", "statements", "syntax", "vocabulary")},
@@ -76,7 +75,7 @@ def modules(sample: str) -> list[str]:
     command = [sys.executable, "-I", "-c", LOADING, str(ROOT / "src"), str(ROOT / sample)]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     names = [name.removeprefix("quorate.") for name in listed]
-    return [name for name in names if lines(name) and not name.startswith(OPINION)]
+    return [name for name in names if lines(name)]
 
 
 def path(name: str) -> Path:
