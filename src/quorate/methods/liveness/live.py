@@ -41,7 +41,7 @@ from quorate.proof.acceptance import examine
 from quorate.proof.certificates import CertificateError
 from quorate.proof.counting import Counting
 from quorate.proof.liveness import Argument, Goal, Proved, Stage, assumptions, certify, monitored, reduced
-from quorate.proof.readings import readings
+from quorate.proof.readings import Reading, readings
 from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "ranking"
@@ -249,6 +249,11 @@ class _Proof:
                 if wanted
                 else "a hint could give a rank: what shrinks by that step and never grows"
             )
+        if search.limited and self.options.propose:
+            finite = Counting({sort: Reading("finite") for sort in self.protocol.sorts if sort.uninterpreted})
+            if Search(search.samples, finite, False, self.progress, self.until).find(LEVELS[:3])[0]:
+                names = " and ".join(sorted(f"`finite sort {sort}`" for sort in search.limited if sort.uninterpreted))
+                yield f"{names} would do, if that is what is meant"
 
     def _stays(self, samples: Samples) -> bool:
         """Does the trigger hold until the goal is reached, as far as the samples show?"""
