@@ -184,6 +184,8 @@ class _Proof:
     def find(self) -> tuple[Proved, Support]:
         self.progress("collecting samples")
         samples = collect(self.protocol, self.item, self.orders, self.options.seed)
+        if not samples.states:
+            raise Missing("the protocol has no small instances, from which rankings are learnt")
         watched = not self._stays(samples)
         if watched:
             model, item = monitored(self.protocol, self.item)
@@ -254,7 +256,8 @@ class _Proof:
         if search.limited and self.options.propose:
             finite = Counting({sort: Reading("finite") for sort in self.protocol.sorts if sort.uninterpreted})
             if Search(search.samples, finite, False, self.progress, self.until).find(LEVELS[:3])[0]:
-                names = " and ".join(sorted(f"`finite sort {sort}`" for sort in search.limited if sort.uninterpreted))
+                word = "type" if self.protocol.language == "ivy" else "sort"
+                names = " and ".join(sorted(f"`finite {word} {sort}`" for sort in search.limited if sort.uninterpreted))
                 yield f"{names} would do, if that is what is meant"
 
     def _stays(self, samples: Samples) -> bool:
