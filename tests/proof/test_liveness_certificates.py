@@ -404,3 +404,51 @@ def test_strong_fairness_of_infinitely_many(formula: str, right: bool) -> None:
     counting = Counting(readings(model))
     assert (liveness.miscounted(model, made, True, counting) is None) is right
     assert liveness.miscounted(model, made, False, counting) is None
+
+
+def test_integers_go_down_forever() -> None:
+    falling = COUNTER.replace("n + 1", "n - 1") + "liveness true ~> good\n"
+    order = "(forall ((X int) (Y int)) (< Y X))"
+    assert not accepts(falling, [stage("rank", "(forall ((X int)) (= X n))", None, order)])
+
+
+FALLING = """
+SORT
+immutable relation below(number, number)
+axiom below(X, Y) & below(Y, Z) -> below(X, Z)
+axiom !below(X, X)
+axiom X = Y | below(X, Y) | below(Y, X)
+mutable constant top: number
+mutable relation good
+init !good
+transition fall(n: number)
+  modifies top
+  & below(n, top) & new(top) = n
+transition win()
+  modifies good
+  & (forall N. !below(N, top)) & new(good)
+liveness [p] true ~> good
+"""
+DESCENT = [
+    stage("rank", "(forall ((X number)) (= X top))", None, "(forall ((X number) (Y number)) (below Y X))"),
+    stage("rank", "(not good)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        (FALLING.replace("SORT", "sort number"), True),
+        (FALLING.replace("SORT", "sort number").replace("axiom X = Y |", "axiom X = X | X = Y |"), True),
+        (FALLING.replace("SORT", "unbounded sort number").replace("axiom X = Y |", "axiom X = X | X = Y |"), False),
+        (FALLING.replace("SORT", "sort number\nimmutable constant last: number\naxiom !below(last, X)"), False),
+    ],
+)
+def test_one_number_that_goes_down(text: str, right: bool) -> None:
+    """Nothing goes down forever in an order like that of the natural numbers; nor in any order of finitely many elements."""
+    assert accepts(text, DESCENT) is right
+    if right:
+        model = parse(Source("falling.pyv", text)).model
+        read = tuple(liveness._read_stage(model, model.liveness[0], item) for item in DESCENT)
+        assumed = liveness.assumptions(model, liveness.Argument("p", False, read))
+        assert assumed == ["number is finite" if "X = X" in text else "below each number there are finitely many"]

@@ -205,6 +205,9 @@ class _Reduction:
             raise CertificateError(f"the order of stage {number} is not a formula about two elements")
         if any(symbol.mutable or symbol.primes for symbol in symbols_of(self.model.expand(formula))):
             raise CertificateError(f"the order of stage {number} is not the same in all states")
+        sort = stage.variables[0].sort
+        if not self.counting.is_finite(sort) and (sort is INT or self.counting.readings[sort].kind != "ordered"):
+            raise CertificateError(f"stage {number} goes along an order of {sort}, in which it may go on forever")
 
     def goals(self, is_monitored: bool) -> Iterator[Goal]:
         item, model = self.item, self.model
@@ -327,6 +330,8 @@ def _counted(model: RelationalModel, item: Liveness, argument: Argument, countin
     for stage in argument.stages:
         if stage.kind == "rank" or stage.fairness in strong:
             found |= dict.fromkeys(counting.used(stage.variables, model.expand(stage.formula)))
+            if stage.order is not None:
+                found |= {variable.sort: None for variable in stage.variables if variable.sort.uninterpreted}
     return list(found)
 
 

@@ -31,7 +31,8 @@ MANY = 9
 """So many elements of sorts that are not finite there must be room for beside a few of those that are."""
 MOST_CASES = 2_000_000
 """How many cases an axiom may have in a world that is looked at."""
-PATIENCE = session.Limits(timeout=3.0, jobs=1)
+PATIENCE = session.Limits(timeout=1.5, jobs=1)
+"""For a question to a solver, where there are no small worlds."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class _Asked:
             return self.world.follows(formula)
         hypotheses = tuple(Named(f"fact {number}", fact) for number, fact in enumerate(self.about))
         group = session.Group(hypotheses, (session.Goal("order", neg(formula)),))
-        status = session.ask_one("z3", group, PATIENCE).status
+        status = session.solve_here(group, PATIENCE)[0].status
         return None if status == "unknown" else status == "unsat"
 
     def orders(self) -> tuple[Order, ...]:
@@ -291,8 +292,8 @@ def _contradiction(
     hypotheses = tuple(Named(f"fact {number}", fact) for number, fact in enumerate(facts))
     for sort in few:
         group = session.Group(hypotheses, (session.Goal("few", _at_most(sort, MANY - 3)),))
-        if session.ask_one("z3", group, PATIENCE).status == "unsat":
-            return f"the axioms do not let {sort} be finite; say `unbounded sort {sort}` if it is not meant to be"
+        if session.solve_here(group, PATIENCE)[0].status == "unsat":
+            return f"the axioms do not let {sort} be finite; the file may say that it is `unbounded`"
     return None
 
 

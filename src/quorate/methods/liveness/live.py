@@ -41,7 +41,7 @@ from quorate.proof.acceptance import examine
 from quorate.proof.certificates import CertificateError
 from quorate.proof.counting import Counting
 from quorate.proof.liveness import Argument, Goal, Proved, Stage, assumptions, certify, monitored, reduced
-from quorate.proof.readings import readings
+from quorate.proof.readings import Reading, readings
 from quorate.proof.verdicts import Result, Verdict
 
 METHOD = "ranking"
@@ -49,6 +49,8 @@ SMALL = 60_000
 """Instances with at most that many states are searched for violations before a proof is looked for."""
 MANY = 12
 """If more goals than that need invariants, it is first tried to do with fewer, counting all elements of finite sorts."""
+FEW, INSISTENCE = 4, 20.0
+"""If no more goals than that are left, it is asked once more, for so many seconds each, whether they follow."""
 PATIENCE = 20.0, 60.0, inf
 """Seconds for the invariants of a ranking, before others are tried, and later."""
 
@@ -182,6 +184,8 @@ class _Proof:
     def find(self) -> tuple[Proved, Support]:
         self.progress("collecting samples")
         samples = collect(self.protocol, self.item, self.orders, self.options.seed)
+        if not samples.states:
+            raise Missing("the protocol has no small instances, from which rankings are learnt")
         watched = not self._stays(samples)
         if watched:
             model, item = monitored(self.protocol, self.item)
@@ -249,6 +253,12 @@ class _Proof:
                 if wanted
                 else "a hint could give a rank: what shrinks by that step and never grows"
             )
+        if search.limited and self.options.propose:
+            finite = Counting({sort: Reading("finite") for sort in self.protocol.sorts if sort.uninterpreted})
+            if Search(search.samples, finite, False, self.progress, self.until).find(LEVELS[:3])[0]:
+                word = "type" if self.protocol.language == "ivy" else "sort"
+                names = " and ".join(sorted(f"`finite {word} {sort}`" for sort in search.limited if sort.uninterpreted))
+                yield f"{names} would do, if that is what is meant"
 
     def _stays(self, samples: Samples) -> bool:
         """Does the trigger hold until the goal is reached, as far as the samples show?"""
@@ -271,9 +281,10 @@ class _Proof:
         until = min(self.until, time.monotonic() + seconds)
         model = model.with_invariants(self._established(model))
         found, left = entailed(model, hard, samples, self.limits, until, self.options.seed, self.progress)
-        if elusive:
-            follows = are_valid(model, found.claims, elusive, self.limits)
-            left = [*left, *(goal for goal, valid in zip(elusive, follows, strict=True) if not valid)]
+        again = [*elusive, *(left if len(left) <= FEW else ())]
+        limits = replace(self.limits, timeout=min(self.limits.timeout, INSISTENCE))
+        follows = dict(zip(again, are_valid(model, found.claims, again, limits), strict=True))
+        left = [goal for goal in (*left, *elusive) if not follows.get(goal)]
         if left:
             claims = claims_of(model, found.claims, left, samples, self.limits)
             known = model.with_invariants((*found.claims, *model.invariants))
