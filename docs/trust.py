@@ -1,7 +1,7 @@
 """Makes docs/trust.md: what a result rests on, and, per family, the modules that have to be right for a *proved* to be right.
 
-The modules are those that are loaded on the way from a text and a certificate to the questions that solvers get.  The guard against
-contradictions and the second opinion are not among them: they can refuse a certificate but not make one accepted.
+The modules are those that are loaded on the way from a text and a certificate to the questions that solvers get.  The guard
+against contradictions and the second opinion are not among them: they can refuse a certificate but not make one accepted.
 """
 
 from __future__ import annotations
