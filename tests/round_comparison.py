@@ -177,7 +177,7 @@ class FormSide:
         start, end = self.twin.structure(before), self.twin.structure(after)
         assert start is not None and end is not None
         known = [term for symbol in self.form.symbols for term in self.table(symbol, start.tables[symbol])]
-        hears = [symbol for symbol in self.phase.choices if symbol.name.startswith("hears.")]
+        hears = [symbol for symbol in self.phase.choices if symbol.name.startswith("hears.") and symbol.arguments]
         everyone = range(self.twin.n)
         for symbol, state in zip(hears, rounds, strict=True):
             heard = {(p, q): q in state.heard[-1][p] for p in everyone for q in everyone}
