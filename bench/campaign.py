@@ -320,10 +320,12 @@ def in_rounds(seed: int) -> Row:
     """Random round-based algorithms and mutants; proofs for every n."""
     from quorate.methods.heardof.prove import prove
     from quorate.models.evaluation import RoundsError
-    from random_rounds import Generator
+    from random_rounds import Generator, Wide
 
-    if seed % 3:
-        name, text = "random.rounds", Generator(Random(seed), coordinators=seed % 9 == 2).text()
+    if seed % 3 == 1:
+        name, text = "random.rounds", Generator(Random(seed), coordinators=seed % 9 == 1).text()
+    elif seed % 3 == 2:
+        name, text = "random.rounds", Wide(Random(seed), "coordinators" if seed % 9 == 2 else "rounds").text()
     else:
         name, text = mutant(seed, "rounds", ".rounds")
     model = model_of(name, text)

@@ -61,7 +61,8 @@ def test_real_certificates_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("deep")
-def test_broken_inputs_end_in_a_message() -> None:
+def test_broken_inputs_end_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORATE_DEBUG", "1")
     found = list(broken_inputs.campaign(broken_inputs.inputs(120, 7)))
     assert [item for item in found if item.answer not in ("read", "refused")] == []
     assert {item.kind for item in found} == set(broken_inputs.SHARES)
