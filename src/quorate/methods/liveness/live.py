@@ -49,8 +49,8 @@ SMALL = 60_000
 """Instances with at most that many states are searched for violations before a proof is looked for."""
 MANY = 12
 """If more goals than that need invariants, it is first tried to do with fewer, counting all elements of finite sorts."""
-FEW, INSISTENCE = 4, 20.0
-"""If no more goals than that are left, it is asked once more, for so many seconds each, whether they follow."""
+INSISTENCE = 5.0
+"""Seconds for the question whether a goal that seems to need nothing follows from what others needed."""
 PATIENCE = 20.0, 60.0, inf
 """Seconds for the invariants of a ranking, before others are tried, and later."""
 
@@ -281,10 +281,9 @@ class _Proof:
         until = min(self.until, time.monotonic() + seconds)
         model = model.with_invariants(self._established(model))
         found, left = entailed(model, hard, samples, self.limits, until, self.options.seed, self.progress)
-        again = [*elusive, *(left if len(left) <= FEW else ())]
         limits = replace(self.limits, timeout=min(self.limits.timeout, INSISTENCE))
-        follows = dict(zip(again, are_valid(model, found.claims, again, limits), strict=True))
-        left = [goal for goal in (*left, *elusive) if not follows.get(goal)]
+        follows = are_valid(model, found.claims, elusive, limits)
+        left = [*left, *(goal for goal, valid in zip(elusive, follows, strict=True) if not valid)]
         if left:
             claims = claims_of(model, found.claims, left, samples, self.limits)
             known = model.with_invariants((*found.claims, *model.invariants))
