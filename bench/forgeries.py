@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -296,8 +297,6 @@ MALFORMED, FAILS, UNDECIDED, ACCEPTED, ELSEWHERE, TRACEBACK = (
     "elsewhere",
     "traceback",
 )
-_known: dict[Section, str] = {}
-"""What became of sections that were asked about before: many forgeries have most of them in common."""
 
 
 def judge(target: Target, document: Any) -> tuple[str, str]:
@@ -318,32 +317,34 @@ def judge(target: Target, document: Any) -> tuple[str, str]:
     if target.property not in named:
         return ELSEWHERE, "it does not speak of the property"
     try:
-        worst = ""
-        for section in [*reversed(listed[-1:]), *listed[:-1]]:
-            said = _known.get(section) or _known.setdefault(section, _asked(section))
-            if said == FAILS:
-                return FAILS, ""
-            worst = worst or said
+        if any(_plainly_fails(section) for section in [*listed[-1:], *listed[:-1]]):
+            return FAILS, ""
+        for section in listed:
+            if _asked(section) != ACCEPTED:
+                return _asked(section), ""
     except Exception as problem:
         return TRACEBACK, "".join(traceback.format_exception(problem)[-3:])
-    return worst or ACCEPTED, ""
+    return ACCEPTED, ""
 
 
-def _asked(section: Section) -> str:
-    """What becomes of a section: first z3 is asked for a moment, in this process, whether an obligation plainly fails."""
+@cache
+def _plainly_fails(section: Section) -> bool:
+    """Does z3 see within a moment, with all hypotheses, that an obligation does not hold?  It is asked in this process."""
     prepared = _Prepared(section, 1024, False)
     backend = open_backend(replace(prepared.first("z3", GLANCE), processor_time=False))
-    if any(backend.ask(SolverQuestion(goal)).status == "sat" for goal in prepared.goals):
-        return FAILS
-    worst = ""
+    return any(backend.ask(SolverQuestion(goal)).status == "sat" for goal in prepared.goals)
+
+
+@cache
+def _asked(section: Section) -> str:
+    """What both solvers say of a section that does not plainly fail; forgeries have many sections in common."""
     for outcome in discharge([section], SECONDS, 1024, 1):
         for reply in outcome.replies.values():
             if reply.reason and reply.reason.startswith("internal error"):
                 raise RuntimeError(f"{outcome.obligation.name}: {reply.reason}")
-        if outcome.refuted:
-            return FAILS
-        worst = worst or ("" if outcome.accepted else UNDECIDED)
-    return worst
+        if not outcome.accepted:
+            return FAILS if outcome.refuted else UNDECIDED
+    return ACCEPTED
 
 
 @dataclass(frozen=True)
