@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import re
 import sys
 import time
 import traceback
@@ -22,6 +23,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -30,7 +33,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench")]
 
-from forging import forge  # noqa: E402
+from forging import forge, put_right  # noqa: E402
 
 from mutations import fairness_mutants, mutants, negated_literals  # noqa: E402
 from quorate.engines.explicit.instance import Instance  # noqa: E402
@@ -41,7 +44,7 @@ from quorate.engines.smt.session import Limits  # noqa: E402
 from quorate.lang import load_model, parse_model  # noqa: E402
 from quorate.lang.diagnostics import LanguageError  # noqa: E402
 from quorate.logic.structures import EvaluationError  # noqa: E402
-from quorate.logic.terms import neg  # noqa: E402
+from quorate.logic.terms import FALSE, neg  # noqa: E402
 from quorate.methods.cutoff import cutoff  # noqa: E402
 from quorate.methods.heardof import prove as heardof  # noqa: E402
 from quorate.methods.induction import induct  # noqa: E402
@@ -68,6 +71,9 @@ SECONDS = 0.7
 """How long a solver may take over an obligation of a forgery: what is true of it is mostly seen at once."""
 TARGETS, TRIES, DEPTH, STATES = 4, 24, 6, 20_000
 """False properties for each certificate; changes tried to find them; length of runs and number of states to look at."""
+
+REASONS = 4
+"""How many reasons for refusing to read a forgery are listed for each kind."""
 
 Document = dict[str, Any]
 
@@ -163,22 +169,29 @@ def targets(kinds: Sequence[str], most: int = TARGETS, say: Callable[[str], None
                 say(f"{kind} {file}: no certificate")
                 continue
             model, document = found
-            false = falsified(kind, file, model, Random(file))
-            listed = [Target(kind, file, *item, False, document) for item in _some(false, most)]
-            listed = [replace(item, false=True) for item in listed]
+            false = (Target(kind, file, *item, True, document) for item in falsified(kind, file, model, Random(file)))
+            listed = list(islice((item for item in false if readable(item)), most))
             name = _claimed(document)[0]
             made += [*listed, Target(kind, file, "as it is", model, name, False, document)]
             say(f"{kind} {file}: {len(listed)} false properties, {time.monotonic() - began:.1f} s")
     return made
 
 
-def _some(items: Iterator[tuple[str, RelationalModel, str]], most: int) -> list[tuple[str, RelationalModel, str]]:
-    found = []
-    for item in items:
-        found.append(item)
-        if len(found) == most:
-            break
-    return found
+def readable(target: Target) -> bool:
+    """Can the real certificate be read as one of the changed protocol, so that only the obligations stand in the way?"""
+    document = copy.deepcopy(target.document)
+    if "safety" in document:
+        document["safety"] = [target.property]
+        document["refutations"] = [item for item in document["refutations"] if item["property"] == target.property]
+    put_right(document, target.model)
+    try:
+        if liveness.is_certificate(document):
+            liveness.sections(target.model, liveness.read(target.model, document))
+        else:
+            sections(target.model, from_json(document))
+    except CertificateError:
+        return False
+    return True
 
 
 def _claimed(document: Document) -> list[str]:
@@ -192,7 +205,7 @@ def falsified(
     if kind in ("mercury", "rounds"):
         yield from _broken(file, model)
         return
-    changes = list(fairness_mutants(model) if kind == "liveness" else _other_properties(model))
+    changes = list(_weaker(model) if kind == "liveness" else _other_properties(model))
     others = list(mutants(replace(model, invariants=())))
     choice.shuffle(changes)
     choice.shuffle(others)
@@ -201,6 +214,16 @@ def falsified(
         name = _lasso(changed) if kind == "liveness" else _violated(changed)
         if name is not None:
             yield what, changed, name
+
+
+def _weaker(model: RelationalModel) -> Iterator[tuple[str, RelationalModel]]:
+    """Weaker assumptions under the same names: of one that is gone a certificate could not even speak."""
+    for what, changed in fairness_mutants(model):
+        if len(changed.fairness) == len(model.fairness):
+            yield what, changed
+    for index, item in enumerate(model.fairness):
+        listed = (*model.fairness[:index], replace(item, when=FALSE), *model.fairness[index + 1 :])
+        yield f"{item.name} never asked for", replace(model, fairness=listed)
 
 
 def _other_properties(model: RelationalModel) -> Iterator[tuple[str, RelationalModel]]:
@@ -274,8 +297,6 @@ MALFORMED, FAILS, UNDECIDED, ACCEPTED, ELSEWHERE, TRACEBACK = (
     "elsewhere",
     "traceback",
 )
-_known: dict[Section, str] = {}
-"""What became of sections that were asked about before: many forgeries have most of them in common."""
 
 
 def judge(target: Target, document: Any) -> tuple[str, str]:
@@ -296,32 +317,34 @@ def judge(target: Target, document: Any) -> tuple[str, str]:
     if target.property not in named:
         return ELSEWHERE, "it does not speak of the property"
     try:
-        worst = ""
-        for section in [*reversed(listed[-1:]), *listed[:-1]]:
-            said = _known.get(section) or _known.setdefault(section, _asked(section))
-            if said == FAILS:
-                return FAILS, ""
-            worst = worst or said
+        if any(_plainly_fails(section) for section in [*listed[-1:], *listed[:-1]]):
+            return FAILS, ""
+        for section in listed:
+            if _asked(section) != ACCEPTED:
+                return _asked(section), ""
     except Exception as problem:
         return TRACEBACK, "".join(traceback.format_exception(problem)[-3:])
-    return worst or ACCEPTED, ""
+    return ACCEPTED, ""
 
 
-def _asked(section: Section) -> str:
-    """What becomes of a section: first z3 is asked for a moment, in this process, whether an obligation plainly fails."""
+@cache
+def _plainly_fails(section: Section) -> bool:
+    """Does z3 see within a moment, with all hypotheses, that an obligation does not hold?  It is asked in this process."""
     prepared = _Prepared(section, 1024, False)
     backend = open_backend(replace(prepared.first("z3", GLANCE), processor_time=False))
-    if any(backend.ask(SolverQuestion(goal)).status == "sat" for goal in prepared.goals):
-        return FAILS
-    worst = ""
+    return any(backend.ask(SolverQuestion(goal)).status == "sat" for goal in prepared.goals)
+
+
+@cache
+def _asked(section: Section) -> str:
+    """What both solvers say of a section that does not plainly fail; forgeries have many sections in common."""
     for outcome in discharge([section], SECONDS, 1024, 1):
         for reply in outcome.replies.values():
             if reply.reason and reply.reason.startswith("internal error"):
                 raise RuntimeError(f"{outcome.obligation.name}: {reply.reason}")
-        if outcome.refuted:
-            return FAILS
-        worst = worst or ("" if outcome.accepted else UNDECIDED)
-    return worst
+        if not outcome.accepted:
+            return FAILS if outcome.refuted else UNDECIDED
+    return ACCEPTED
 
 
 @dataclass(frozen=True)
@@ -389,7 +412,24 @@ def table(judged: Sequence[Judged], listed: Sequence[Target], arguments: argpars
             total += counts
             lines.append(_row(kind, str(variants), counts))
         lines += [_row("**all**", str(sum(item.false == false for item in listed)), total), ""]
+    lines += [
+        "## Why forgeries of false properties were not read",
+        "",
+        "| kind | reason | forgeries |",
+        "| --- | --- | --- |",
+    ]
+    for kind in SOURCES:
+        mine = [item for item in judged if item.target.kind == kind and item.target.false and item.verdict == MALFORMED]
+        reasons = Counter(_reason(item.why) for item in mine)
+        lines += [f"| {kind} | {reason} | {count} |" for reason, count in reasons.most_common(REASONS)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _reason(text: str) -> str:
+    """What was wrong, without the names."""
+    known = ("cannot be read", "has parameters", "is not about an assumption", "cannot be defined so", "is no cutoff")
+    known += ("cannot be a constant", "cannot be a violator", "not a closed formula")
+    return next((f".. {part} .." for part in known if part in text), re.sub(r"\W+", " ", text[:90]).strip())
 
 
 def _row(name: str, variants: str, counts: Counter[str]) -> str:

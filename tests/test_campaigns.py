@@ -66,3 +66,24 @@ def test_broken_inputs_end_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None
     found = list(broken_inputs.campaign(broken_inputs.inputs(120, 7)))
     assert [item for item in found if item.answer not in ("read", "refused")] == []
     assert {item.kind for item in found} == set(broken_inputs.SHARES)
+
+
+# -- the campaigns themselves -------------------------------------------------------------------------------------------------
+
+
+def test_a_checker_that_forgets_an_obligation_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgeries, "SOURCES", {"invariants": ("relational/proofs/lock_server_sync.pyv",)})
+    listed = forgeries.targets(["invariants"], most=2)
+    whole = forgeries.sections
+    monkeypatch.setattr(forgeries, "sections", lambda model, certificate: whole(model, certificate)[:1])
+    judged = list(forgeries.campaign(listed, 40))
+    assert any(item.verdict == forgeries.ACCEPTED and item.target.false for item in judged)
+
+
+def test_an_exception_in_a_command_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("quorate.apps.cli.rechecking.run", fail)
+    found = list(broken_inputs.campaign([("certificate", 1), ("certificate", 2)]))
+    assert [item.answer for item in found] == ["traceback", "traceback"]
