@@ -103,3 +103,21 @@ def test_finite_sorts_must_not_depend_on_how_many_others_there_are() -> None:
     assert contradiction(model_of(succession)) is None
     succession += "axiom next(X) = next(Y) -> X = Y\n"
     assert "do not let number be finite" in (contradiction(model_of(succession)) or "")
+
+
+def test_an_order_is_not_turned_round_because_of_a_small_world() -> None:
+    """With three elements, one that has two below it is the greatest; with more it need not be."""
+    text = """
+sort num
+immutable relation lt(num, num)
+axiom lt(X, Y) & lt(Y, Z) -> lt(X, Z)
+axiom !lt(X, X)
+axiom lt(X, Y) | lt(Y, X) | X = Y
+immutable constant c: num
+axiom exists A, B. lt(A, B) & lt(B, c)
+mutable constant x: num
+transition up(y: num) modifies x lt(x, y) & new(x) = y
+"""
+    model = parse(Source("turned.pyv", text)).model
+    [(_, reading)] = readings(model).items()
+    assert [order.rising for order in reading.orders] == [True]

@@ -27,6 +27,8 @@ from quorate.models.relational import Named, RelationalModel
 
 OTHERS = 1, 2, 3
 """How many elements the other sorts have in the small worlds that are looked at."""
+FURTHER = 1, 4
+"""A sort is looked at with so many more elements, too: what holds of three elements need not hold of four."""
 MANY = 9
 """So many elements of sorts that are not finite there must be room for beside a few of those that are."""
 MOST_CASES = 2_000_000
@@ -37,10 +39,11 @@ PATIENCE = session.Limits(timeout=1.5, jobs=1)
 
 @dataclass(frozen=True)
 class Order:
-    """A rigid relation of two elements; `rising`: the first is the lower one."""
+    """A rigid relation of two elements; `rising`: the first is the lower one.  If not, `why` is the fact that turns it round."""
 
     symbol: Symbol
     rising: bool
+    why: Term | None = None
 
     def below(self, lower: Term, upper: Term) -> Term:
         """The first element is below the second, or perhaps the same."""
@@ -67,6 +70,9 @@ class Reading:
         for order in self.orders:
             below = order.below
             yield f"{order.symbol.name} orders {sort}", forall((x, y, z), _is_order(order, x, y, z))
+            if not order.rising:
+                assert order.why is not None
+                yield f"{order.symbol.name} begins at its upper end", order.why
             first = self.orders[0].below
             same = disj(equal(x, y), equal(below(x, y), first(x, y)))
             if order is not self.orders[0]:
@@ -147,13 +153,16 @@ class _Asked:
         self.constants = [symbol() for symbol in symbols if not symbol.arguments and symbol.sort is sort]
         size = max(3, len(self.constants) + 2)
         self.about = _about(facts, sort)
-        worlds = (_World(self.about, {**dict.fromkeys(sorts, others), sort: size}, symbols) for others in OTHERS)
-        self.world = next((world for world in worlds if world.exists), None)
+        found = []
+        for larger in (size, *(size + more for more in FURTHER)):
+            worlds = (_World(self.about, {**dict.fromkeys(sorts, others), sort: larger}, symbols) for others in OTHERS)
+            found.append(next((world for world in worlds if world.exists), None))
+        self.worlds = [world for world in found if world is not None]
 
     def follows(self, formula: Term) -> bool | None:
         """Does a closed formula hold in all worlds?  None if nobody knows."""
-        if self.world is not None:
-            return self.world.follows(formula)
+        if self.worlds:
+            return all(world.follows(formula) for world in self.worlds)
         hypotheses = tuple(Named(f"fact {number}", fact) for number, fact in enumerate(self.about))
         group = session.Group(hypotheses, (session.Goal("order", neg(formula)),))
         status = session.solve_here(group, PATIENCE)[0].status
@@ -174,8 +183,13 @@ class _Asked:
     def turned(self, order: Order) -> Order:
         """The order with its lower end at the bottom."""
         (least, greatest), (bottomless, topless) = self.extremes(order), self.endless(order)
-        upside_down = (greatest is not None and least is None) or (bottomless and not topless)
-        return Order(order.symbol, not upside_down)
+        x, y = (Var(name, self.sort) for name in "XY")
+        if greatest is not None and least is None:
+            return Order(order.symbol, False, forall((x,), disj(equal(greatest, x), order.below(x, greatest))))
+        if bottomless and not topless:
+            lower = exists((y,), conj(neg(equal(x, y)), order.below(y, x)))
+            return Order(order.symbol, False, forall((x,), lower))
+        return order
 
     def agree(self, first: Order, second: Order) -> bool:
         x, y = (Var(name, self.sort) for name in "XY")
@@ -193,7 +207,7 @@ class _Asked:
 
     def endless(self, order: Order) -> tuple[bool, bool]:
         """Is there something below each element; and above each?  Not in a finite world."""
-        if self.world is not None:
+        if self.worlds:
             return False, False
         x, y = (Var(name, self.sort) for name in "XY")
         lower, upper = (conj(neg(equal(x, y)), order.below(*pair)) for pair in ((y, x), (x, y)))
@@ -202,7 +216,7 @@ class _Asked:
 
     def is_dense(self, order: Order) -> bool:
         """Is there something between any two elements?  Not in a finite world."""
-        if self.world is not None:
+        if self.worlds:
             return False
         x, y, z = (Var(name, self.sort) for name in "XYZ")
         apart = [disj(equal(a, b), neg(order.below(a, b))) for a, b in ((x, y), (x, z), (z, y))]

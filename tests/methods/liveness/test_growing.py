@@ -97,3 +97,40 @@ def test_library_violations_do_not_come_from_small_sizes(name: str) -> None:
     model = load(LIBRARY / "broken" / f"{name}.pyv").model
     (result,), _ = check_liveness(Instance(model, dict.fromkeys(model.sorts, 3)), lasting=True)
     assert result.verdict == "violated"
+
+
+NUMBERS = """
+sort num
+immutable relation lt(num, num)
+axiom lt(X, Y) & lt(Y, Z) -> lt(X, Z)
+axiom !lt(X, X)
+axiom lt(X, Y) | lt(Y, X) | X = Y
+"""
+MARK = """
+mutable constant x: num
+mutable relation done
+init !done
+"""
+ENDS = {
+    "several numbers above at once": (
+        "",
+        "transition go(a: num, b: num, c: num, d: num) modifies done\n"
+        "  lt(x, a) & lt(a, b) & lt(b, c) & lt(c, d) & new(done)\n",
+    ),
+    "only even sizes": (
+        "immutable function mate(num): num\naxiom mate(X) != X & mate(mate(X)) = X\n",
+        "transition go(a: num) modifies done lt(x, a) & new(done)\n",
+    ),
+    "one message per number": (
+        "unbounded sort msg\nimmutable function m(num): msg\naxiom m(X) = m(Y) -> X = Y\n",
+        "transition go(a: num) modifies done lt(x, a) & new(done)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_run_that_ends_for_want_of_numbers_is_no_violation(name: str) -> None:
+    axioms, step = ENDS[name]
+    model = parse(Source("ends.pyv", NUMBERS + axioms + MARK + step + "liveness [goes] true ~> done\n")).model
+    found = live(model, Limits(timeout=3.0, jobs=1), Options(8.0)).results
+    assert [result.verdict for result in found] == ["unknown"]

@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from quorate.logic.structures import Structure, Value, domain
-from quorate.logic.terms import Sort, Term, Var
+from quorate.logic.terms import Quantified, Sort, Term, Var
+from quorate.logic.transform import subterms
 from quorate.methods.induction.unroll import FiniteRun, Move, Option
 from quorate.models.relational import Liveness, RelationalModel
 from quorate.models.temporal import all_fairness, can_step, enabled
 from quorate.proof.readings import readings
 from quorate.proof.traces import Trace
 
-MORE = 1, 3
-"""How many elements are added to each sort that is not finite, in turn."""
+MORE = 1, 2, 3
+"""How many elements are added to the sorts that are not finite, in turn; and as many as a step or the property names at once."""
 SECONDS = 10.0
 """For each of these questions."""
 
@@ -31,14 +32,37 @@ def growing_sorts(model: RelationalModel) -> list[Sort]:
 
 
 def remains(model: RelationalModel, item: Liveness, trace: Trace) -> bool:
-    """Does the run, a fair lasso or one that ends, violate the property with more elements, too?"""
+    """Does the run, a fair lasso or one that ends, violate the property with more elements, too?
+
+    All sorts that are not finite grow together, or else those that can grow alone.  Where none can, nothing is claimed.
+    """
     sizes = dict(trace.states[0].sizes)
-    growing = [sort for sort in growing_sorts(model) if _is_possible(model, {**sizes, sort: sizes[sort] + 1})]
-    for more in MORE if growing else ():
-        larger = {**sizes, **{sort: sizes[sort] + more for sort in growing}}
-        if _is_possible(model, larger) and not _Again(model, item, trace, larger).exists():
-            return False
-    return True
+    growing = growing_sorts(model)
+    remained = not growing
+    for more in sorted({*MORE, *(_spoken_of(model, item, sort) for sort in growing)} - {0}):
+        alone = [sort for sort in growing if _is_possible(model, {**sizes, sort: sizes[sort] + more})]
+        for chosen in (growing, alone):
+            larger = {**sizes, **{sort: sizes[sort] + more for sort in chosen}}
+            if chosen and _is_possible(model, larger):
+                if not _Again(model, item, trace, larger).exists():
+                    return False
+                remained = True
+                break
+    return remained
+
+
+def _spoken_of(model: RelationalModel, item: Liveness, sort: Sort) -> int:
+    """How many elements of a sort a step, with what its guard quantifies over, or the property names at once, at most."""
+    found = [_quantified(sort, item.trigger, item.goal) + [v.sort for v in item.variables].count(sort)]
+    for transition in model.transitions:
+        own = [v.sort for v in transition.parameters].count(sort) + [c.sort for c in transition.choices].count(sort)
+        found.append(own + _quantified(sort, transition.guard))
+    return max(found)
+
+
+def _quantified(sort: Sort, *formulas: Term) -> int:
+    parts = (part for part in subterms(*formulas) if isinstance(part, Quantified))
+    return sum(variable.sort is sort for part in parts for variable in part.variables)
 
 
 def _is_possible(model: RelationalModel, sizes: Mapping[Sort, int]) -> bool:
