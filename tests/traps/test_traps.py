@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import quorate
-from quorate.lang.diagnostics import LanguageError
+from quorate.apps.api import ProtocolError
 
 FOLDER = Path(__file__).parent
 FILES = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".ivy", ".pyv"))
@@ -18,7 +18,7 @@ FILES = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".ivy", ".p
 def test_no_trap_is_stepped_into(path: Path) -> None:
     try:
         answer = quorate.load(path).verify(seconds=10.0, jobs=1)
-    except LanguageError:
+    except ProtocolError:
         return
     for result in answer.answer.results:
         wrong = {"t_": "violated", "f_": "proved"}.get(result.property[:2])
